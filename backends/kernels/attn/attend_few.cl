@@ -5,46 +5,20 @@
  * values come in as fast as memory has them. A group takes some chunks of the keys of a strip, and
  * leaves their sums in the workspace (docs/numerics.md step 8; few_join.cl joins them), so that a
  * whole device works on one sequence. Up to HK_BLOCKS blocks are taken at a time: what threads wait
- * for is then waited for once. A thread forms the scores of one key, and then outputs of one channel
- * of V.
+ * for is then waited for once. A thread forms the scores of one key, and then outputs of one
+ * channel of V.
  */
 #define HK_FEW 1
 #define HK_THREADS 256
 #define HK_WIDTH 128
 #include "group_softmax.h"
 #include "few_products.h"
+#include "few_softmax.h"
 #include "walk.h"
 
 #if HK_THREADS != HK_PART_THREADS || HK_WIDTH != HK_PART_WIDTH
 #error "the host numbers groups by HK_PART_THREADS and HK_PART_WIDTH"
 #endif
-
-/* Rows of the strip, those that are not there at its end left out. */
-HK_FN hk_i32 hk_few_rows(const struct hk_group *g)
-{
-    return (hk_i32)(g->task->count * g->call->plan->strips.stack);
-}
-
-/* Those whose outputs a thread has. */
-HK_FN hk_i32 hk_few_share(const struct hk_group *g)
-{
-    return hk_few_rows(g) <= HK_ROWS / 2 ? HK_ROWS / 4 : HK_ROWS / 2;
-}
-
-/* Block `number` of the step. */
-HK_FN struct hk_group hk_few_at(const struct hk_group *g, hk_i32 number)
-{
-    struct hk_group at = *g;
-
-    at.number = number;
-    return at;
-}
-
-/* Does any row see a key of block `number`? Only of those that the step has. */
-HK_FN int hk_few_any(const struct hk_group *g, hk_i32 number)
-{
-    return hk_joined(g->shared->any + 2 * number) != 0;
-}
 
 /* ---- which keys ---- */
 
@@ -57,7 +31,7 @@ HK_FN void hk_few_look(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 
     HK_MARK(walk);
     if (id < HK_BLOCKS)
-        shared->few.raised[id] = shared->few.poison[id] = 0;
+        shared->few.marks[id] = 0;
     if (at.number < shared->few.count)
         hk_mask_part(&at, i, me);
     if (i >= HK_BLOCK)
@@ -80,30 +54,42 @@ HK_FN void hk_few_mask(const struct hk_group *g, hk_i32 id, const struct hk_mine
         mask = hk_mask_get(&at, id % HK_ROWS, me);
     shared->masks[2 * id] = (hk_u32)mask;
     shared->masks[2 * id + 1] = (hk_u32)(mask >> 32);
-    hk_or_mask(shared->any + 2 * at.number, mask);
+    if (mask != 0)
+        hk_local_or(&shared->few.marks[at.number], HK_MARK_ANY);
 }
 
-/* ---- slabs: those of K, an even number of them, then those of V ---- */
-
-HK_FN hk_i32 hk_few_slabs(const struct hk_group *g)
+HK_FN struct hk_few_step hk_few_step_get(const struct hk_group *g)
 {
-    const hk_u32 d = (hk_u32)g->call->plan->d;
+    HK_GLOBAL const struct hk_plan *plan = g->call->plan;
+    const hk_u32 d = (hk_u32)plan->d;
+    struct hk_few_step step;
 
-    return (hk_i32)((d + 2 * HK_SLAB - 1) / (2 * HK_SLAB)) * 2;
+    step.rows = hk_few_rows(g);
+    step.share = hk_few_share(step.rows);
+    step.d = (hk_i32)d;
+    step.width = (hk_i32)hk_min(plan->d_v - g->pass, HK_WIDTH);
+    step.slabs = (hk_i32)((d + 2 * HK_SLAB - 1) / (2 * HK_SLAB)) * 2;
+    step.keys = (hk_i32)g->shared->few.count * HK_BLOCK;
+    step.stages = d > HK_KEPT || !g->shared->has_q;
+    if (step.keys == 0)
+        step.slabs = 0;
+    return step;
 }
+
+/* ---- slabs: those of K, then those of V ---- */
 
 /* Slab number s, if there is one, as the h-th of the two that are on their way. */
-HK_FN void hk_few_fetch(const struct hk_group *g, hk_i32 id, hk_i32 s, const hk_i32 h,
-                        struct hk_mine *me)
+HK_FN void hk_few_fetch(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
+                        hk_i32 s, const hk_i32 h, struct hk_mine *me)
 {
-    const hk_i32 slabs = hk_few_slabs(g), k0 = (s - slabs) * HK_SLAB_KEYS;
+    const hk_i32 k0 = (s - step->slabs) * HK_SLAB_KEYS;
 
-    if (s < slabs) {
-        hk_fetch_k(g, id, (hk_i64)s * HK_SLAB, me->next[h]);
-    } else if (k0 < g->shared->few.count * HK_BLOCK) {
-        hk_fetch_v(g, id, k0, me->next[h]);
+    if (s < step->slabs) {
+        hk_fetch_k(g, id, step, s * HK_SLAB, me, h);
+    } else if (k0 < step->keys) {
+        hk_fetch_v(g, id, step, k0, me->next[h]);
 #if HK_SCALES
-        hk_fetch_scales(g, id, k0, me->scale[h]);
+        hk_fetch_scales(g, id, step, k0, me->scale[h]);
 #endif
     }
 }
@@ -111,37 +97,38 @@ HK_FN void hk_few_fetch(const struct hk_group *g, hk_i32 id, hk_i32 s, const hk_
 /* ---- scores ---- */
 
 /* The scores of the thread's key with the channels of a slab. */
-HK_FN void hk_few_key(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct hk_mine *me)
+HK_FN void hk_few_key(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
+                      hk_i32 t0, struct hk_mine *me)
 {
-    const hk_i64 end = hk_min(t0 + HK_SLAB, g->call->plan->d);
+    const hk_i32 end = t0 + HK_SLAB < step->d ? t0 + HK_SLAB : step->d;
     const hk_i32 place = id % HK_PLACES, row = id / HK_PLACES * (HK_ROWS / 2);
 
-    if (t0 >= end || !hk_few_any(g, place / HK_BLOCK) || row >= hk_few_rows(g))
+    if (t0 >= end || place >= step->keys || row >= step->rows)
         return;
-    if (HK_PLACES < HK_THREADS || hk_few_rows(g) <= HK_ROWS / 2)
+    if (HK_PLACES < HK_THREADS || step->rows <= HK_ROWS / 2)
         hk_few_scores(g, place, row, HK_ROWS / 2, t0, end, me);
     else
         hk_few_scores(g, place, row, HK_ROWS, t0, end, me);
 }
 
-HK_FN void hk_few_key_slab(const struct hk_group *g, struct hk_mine *mine, hk_i32 s, const hk_i32 h)
+HK_FN void hk_few_key_slab(const struct hk_group *g, struct hk_mine *mine,
+                           const struct hk_few_step *step, hk_i32 s, const hk_i32 h)
 {
-    const hk_i64 t0 = (hk_i64)s * HK_SLAB;
+    const hk_i32 t0 = s * HK_SLAB;
     HK_THREAD_ID(id);
 
     HK_BARRIER();
     HK_EACH(id) {
-        hk_put_k(g, id, t0, mine[HK_OWN(id)].next[h]);
-        if (t0 % HK_KEPT == 0 && t0 < g->call->plan->d &&
-            !(g->call->plan->d <= HK_KEPT && g->shared->has_q)) {
+        hk_put_k(g, id, step, t0, mine[HK_OWN(id)].next[h]);
+        if (step->stages && t0 % HK_KEPT == 0 && t0 < step->d) {
             HK_MARK(cold);
             hk_stage_q(g, id, t0);
         }
     }
     HK_BARRIER();
     HK_EACH(id) {
-        hk_few_fetch(g, id, s + 2, h, &mine[HK_OWN(id)]);
-        hk_few_key(g, id, t0, &mine[HK_OWN(id)]);
+        hk_few_fetch(g, id, step, s + 2, h, &mine[HK_OWN(id)]);
+        hk_few_key(g, id, step, t0, &mine[HK_OWN(id)]);
     }
 }
 
@@ -159,212 +146,63 @@ HK_FN void hk_few_clear(struct hk_mine *me)
 }
 
 /* A thread's scores to local memory. */
-HK_FN void hk_few_leave_scores(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
+HK_FN void hk_few_leave_scores(const struct hk_group *g, hk_i32 id, hk_i32 rows,
+                               const struct hk_mine *me)
 {
     const hk_i32 place = id % HK_PLACES, row = id / HK_PLACES * (HK_ROWS / 2);
     hk_i32 r;
 
     HK_UNROLL
     for (r = 0; r < HK_ROWS * HK_PLACES / HK_THREADS; r++) {
-        if (row + r < hk_few_rows(g))
+        if (row + r < rows)
             *hk_few_place(g, row + r, place) = me->k[r];
-    }
-}
-
-/* ---- softmax ---- */
-
-/* Steps 3 and 4 of one block: a thread's scores become y. */
-HK_FN void hk_few_take(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
-{
-    hk_i32 c;
-
-    HK_UNROLL
-    for (c = 0; c < 4; c++)
-        me->s[0][c] = *hk_few_place(g, id / 16, hk_place(g, id % 16 + 16 * c));
-    hk_score_end(g, id, me);
-    HK_UNROLL
-    for (c = 0; c < 4; c++)
-        *hk_few_place(g, id / 16, hk_place(g, id % 16 + 16 * c)) = me->s[0][c];
-}
-
-/* Step 5: what a block asks of a row's reference. */
-HK_FN void hk_few_top(const struct hk_group *g, hk_i32 row)
-{
-    HK_LOCAL const float *red = g->shared->out.red + hk_line(g, row) * HK_RED_LINE;
-    const int there = row < hk_few_rows(g) && g->number < g->shared->few.count;
-    float max = -HK_INFINITY;
-    int some = 0;
-    hk_i32 x, j;
-
-    HK_MARK(softmax);
-    HK_UNROLL
-    for (x = 0; x < 16; x += 4) {
-        float y[4];
-
-        hk_local_get4(red + x, y);
-        HK_UNROLL
-        for (j = 0; j < 4; j++) {
-            some |= y[j] == y[j];
-            max = hk_max_number(y[j], max);
-        }
-    }
-    g->shared->few.top[hk_line(g, row)] =
-        some && there ? hk_row_max(max) : hk_float(HK_NAN_WORD);
-}
-
-/* A row's reference from before the step to before the block at hand. */
-HK_FN float hk_few_reference(const struct hk_group *g, hk_i32 row)
-{
-    float m = g->shared->m[row];
-    hk_i32 j;
-
-    HK_UNROLL
-    for (j = 0; j < HK_BLOCKS; j++) {
-        const float e = g->shared->few.top[j * HK_ROWS + row];
-
-        m = j < g->number && e > m ? e : m;
-    }
-    return m;
-}
-
-/* Steps 6 and 7 of one block: y become weights, of a removed key -0. */
-HK_FN void hk_few_weigh(const struct hk_group *g, hk_i32 id, float m)
-{
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    hk_u32 poison = 0;
-    hk_i32 c;
-
-    HK_MARK(softmax);
-    HK_UNROLL
-    for (c = 0; c < 4; c++) {
-        const hk_i32 place = hk_place(g, id % 16 + 16 * c);
-        HK_LOCAL float *at = hk_few_place(g, id / 16, place);
-        const float y = *at;
-        const int removed = y == -HK_INFINITY;
-
-        *at = hk_select(removed, hk_float(HK_REMOVED), hk_weight(y, m));
-        poison |= removed && shared->v_at[place] != HK_NO_ROW;
-    }
-    if (poison && shared->active[id / 16])
-        hk_local_or(&g->shared->few.poison[g->number], 1);
-}
-
-/* What the block does to a row's sums. */
-HK_FN void hk_few_raise(const struct hk_group *g, hk_i32 row)
-{
-    HK_LOCAL struct hk_few_shared *few = &g->shared->few;
-    const float m = hk_few_reference(g, row), e = few->top[hk_line(g, row)];
-
-    few->follow[hk_line(g, row)] = e > m ? hk_power(hk_sub(m, e)) : 1.0f;
-    if (e > m)
-        few->raised[g->number] = 1;
-}
-
-/* A row's reference behind the step, which is told when nobody reads the one before it. */
-HK_FN void hk_few_risen(const struct hk_group *g, hk_i32 row, struct hk_mine *me)
-{
-    const struct hk_group end = hk_few_at(g, HK_BLOCKS);
-    hk_i32 j;
-
-    me->m = hk_few_reference(&end, row);
-    HK_UNROLL
-    for (j = 0; j < HK_BLOCKS; j++)
-        me->empty = hk_ordered(g->shared->few.top[j * HK_ROWS + row]) ? 0 : me->empty;
-}
-
-/* Steps 5 and 7: a partial sum of a row over the step. */
-HK_FN void hk_few_partial(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
-{
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    const hk_i32 count = (hk_i32)shared->few.count;
-    hk_i32 j, c;
-
-    HK_MARK(softmax);
-    HK_NO_UNROLL
-    for (j = 0; j < count; j++) {
-        if (shared->few.raised[j])
-            me->l[0] = hk_mul(me->l[0], shared->few.follow[j * HK_ROWS + id / 16]);
-        HK_UNROLL
-        for (c = 0; c < 4; c++)
-            me->l[0] = hk_add(me->l[0], *hk_few_place(g, id / 16, j * HK_BLOCK + id % 16 + 16 * c));
-    }
-}
-
-/* Of a thread's row those blocks that are its. */
-HK_FN void hk_few_softmax(const struct hk_group *g, hk_i32 id, const int weigh, struct hk_mine *me)
-{
-    const hk_i32 i = id % HK_LINES;
-    hk_i32 j;
-
-    if (i / 16 >= hk_few_rows(g))
-        return;
-    HK_NO_UNROLL
-    for (j = id / HK_LINES; j < g->shared->few.count; j += HK_THREADS / HK_LINES) {
-        const struct hk_group at = hk_few_at(g, j), behind = hk_few_at(g, j + 1);
-
-        if (weigh)
-            hk_few_weigh(&at, i, hk_few_reference(&behind, i / 16));
-        else
-            hk_few_take(&at, i, me);
     }
 }
 
 /* ---- values ---- */
 
 /* Step 5: sums over V follow their rows' references to a block. */
-HK_FN void hk_few_follow(const struct hk_group *g, hk_i32 id, hk_i32 number, struct hk_mine *me)
+HK_FN void hk_few_follow(const struct hk_group *g, hk_i32 row, hk_i32 number, const hk_i32 n,
+                         struct hk_mine *me)
 {
-    HK_LOCAL const float *follow =
-        g->shared->few.follow + number * HK_ROWS + id / HK_WIDTH * hk_few_share(g);
+    HK_LOCAL const float *follow = g->shared->few.follow + number * HK_ROWS + row;
     hk_i32 r;
 
-    if (!g->shared->few.raised[number])
-        return;
     HK_UNROLL
-    for (r = 0; r < HK_ROWS / 2; r++) {
-        const float w = r < hk_few_share(g) ? follow[r] : 1.0f;
-
-        me->o[r] = hk_mul(me->o[r], w);
+    for (r = 0; r < n; r++) {
+        me->o[r] = hk_mul(me->o[r], follow[r]);
 #if HK_SCALES
-        me->low[r] = hk_mul(me->low[r], w);
+        me->low[r] = hk_mul(me->low[r], follow[r]);
 #endif
     }
 }
 
-/* Keys of the slab that begins with place k0: the thread's channel. */
-HK_FN void hk_few_channel(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
+/* Keys of the slab that begins with place k0: the thread's channel of n rows. */
+HK_FN void hk_few_channel(const struct hk_group *g, hk_i32 id, hk_i32 k0, const hk_i32 n,
+                          struct hk_mine *me)
 {
     const hk_i32 number = k0 / HK_BLOCK;
+    const hk_u32 marks = g->shared->few.marks[number];
 
-    if (k0 >= g->shared->few.count * HK_BLOCK || g->pass + id % HK_WIDTH >= g->call->plan->d_v ||
-        id / HK_WIDTH * hk_few_share(g) >= hk_few_rows(g))
-        return;
-    if (k0 % HK_BLOCK == 0)
-        hk_few_follow(g, id, number, me);
-    if (!hk_few_any(g, number))
-        return;
-    if (g->shared->few.poison[number]) {
+    if ((marks & HK_MARK_RAISED) && k0 % HK_BLOCK == 0)
+        hk_few_follow(g, id / HK_WIDTH * n, number, n, me);
+    if (marks & HK_MARK_POISON) {
         HK_MARK(cold);
-        if (hk_few_share(g) == HK_ROWS / 4)
-            hk_few_values(g, id, k0, HK_ROWS / 4, 1, me);
-        else
-            hk_few_values(g, id, k0, HK_ROWS / 2, 1, me);
-    } else if (hk_few_share(g) == HK_ROWS / 4) {
-        hk_few_values(g, id, k0, HK_ROWS / 4, 0, me);
-    } else {
-        hk_few_values(g, id, k0, HK_ROWS / 2, 0, me);
+        hk_few_values(g, id, k0, n, 1, me);
+    } else if (marks & HK_MARK_ANY) {
+        hk_few_values(g, id, k0, n, 0, me);
     }
 }
 
-HK_FN void hk_few_value_slab(const struct hk_group *g, struct hk_mine *mine, hk_i32 k0,
-                             const hk_i32 h)
+HK_FN void hk_few_value_slab(const struct hk_group *g, struct hk_mine *mine,
+                             const struct hk_few_step *step, hk_i32 k0, const hk_i32 h)
 {
     HK_THREAD_ID(id);
 
     HK_BARRIER();
     HK_EACH(id) {
-        if (k0 < g->shared->few.count * HK_BLOCK) {
-            hk_put_v(g, id, k0, mine[HK_OWN(id)].next[h]);
+        if (k0 < step->keys) {
+            hk_put_v(g, id, step, k0, mine[HK_OWN(id)].next[h]);
 #if HK_SCALES
             hk_put_scales(g, id, mine[HK_OWN(id)].scale[h]);
 #endif
@@ -372,41 +210,42 @@ HK_FN void hk_few_value_slab(const struct hk_group *g, struct hk_mine *mine, hk_
     }
     HK_BARRIER();
     HK_EACH(id) {
-        hk_few_fetch(g, id, hk_few_slabs(g) + k0 / HK_SLAB_KEYS + 2, h, &mine[HK_OWN(id)]);
-        hk_few_channel(g, id, k0, &mine[HK_OWN(id)]);
+        const int has = k0 < step->keys && id % HK_WIDTH < step->width &&
+                        id / HK_WIDTH * step->share < step->rows;
+
+        hk_few_fetch(g, id, step, step->slabs + k0 / HK_SLAB_KEYS + 2, h, &mine[HK_OWN(id)]);
+        if (has && step->share == HK_ROWS / 4)
+            hk_few_channel(g, id, k0, HK_ROWS / 4, &mine[HK_OWN(id)]);
+        else if (has)
+            hk_few_channel(g, id, k0, HK_ROWS / 2, &mine[HK_OWN(id)]);
     }
 }
 
 /* ---- a step ---- */
 
 /* From scores to weights. */
-HK_FN void hk_few_weights(const struct hk_group *g, struct hk_mine *mine)
+HK_FN void hk_few_weights(const struct hk_group *g, struct hk_mine *mine,
+                          const struct hk_few_step *step)
 {
     HK_THREAD_ID(id);
 
     HK_EACH(id) {
-        hk_few_leave_scores(g, id, &mine[HK_OWN(id)]);
+        hk_few_leave_scores(g, id, step->rows, &mine[HK_OWN(id)]);
     }
     HK_BARRIER();
     HK_EACH(id) {
-        hk_few_softmax(g, id, 0, &mine[HK_OWN(id)]);
+        hk_few_softmax(g, id, step, 0, &mine[HK_OWN(id)]);
     }
     HK_BARRIER();
     HK_EACH(id) {
-        if (id < HK_BLOCKS * HK_ROWS) {
-            const struct hk_group at = hk_few_at(g, id / HK_ROWS);
-
-            hk_few_top(&at, id % HK_ROWS);
-        }
+        if (id < HK_BLOCKS * HK_ROWS)
+            hk_few_top(g, id, step);
     }
     HK_BARRIER();
     HK_EACH(id) {
-        hk_few_softmax(g, id, 1, &mine[HK_OWN(id)]);
-        if (id < HK_BLOCKS * HK_ROWS) {
-            const struct hk_group at = hk_few_at(g, id / HK_ROWS);
-
-            hk_few_raise(&at, id % HK_ROWS);
-        }
+        hk_few_softmax(g, id, step, 1, &mine[HK_OWN(id)]);
+        if (id < HK_BLOCKS * HK_ROWS)
+            hk_few_raise(g, id);
         if (id < HK_ROWS)
             hk_few_risen(g, id, &mine[HK_OWN(id)]);
     }
@@ -414,43 +253,44 @@ HK_FN void hk_few_weights(const struct hk_group *g, struct hk_mine *mine)
     HK_EACH(id) {
         if (id < HK_ROWS)
             g->shared->m[id] = mine[HK_OWN(id)].m;
-        if (id < HK_LINES && id / 16 < hk_few_rows(g))
-            hk_few_partial(g, id, &mine[HK_OWN(id)]);
+        if (id < HK_LINES && id / 16 < step->rows)
+            hk_few_partial(g, id, step, &mine[HK_OWN(id)]);
     }
 }
 
 HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
 {
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    hk_i32 slabs, keys, s;
+    struct hk_few_step step;
+    hk_i32 s;
     HK_THREAD_ID(id);
 
     HK_EACH(id) {
         hk_few_look(g, id, &mine[HK_OWN(id)]);
     }
     HK_BARRIER();
+    step = hk_few_step_get(g);
     HK_EACH(id) {
+        hk_find_k(g, id, &mine[HK_OWN(id)]);
+        hk_few_fetch(g, id, &step, 0, 0, &mine[HK_OWN(id)]);
+        hk_few_fetch(g, id, &step, 1, 1, &mine[HK_OWN(id)]);
         hk_few_mask(g, id, &mine[HK_OWN(id)]);
         hk_few_clear(&mine[HK_OWN(id)]);
-        hk_few_fetch(g, id, 0, 0, &mine[HK_OWN(id)]);
-        hk_few_fetch(g, id, 1, 1, &mine[HK_OWN(id)]);
     }
-    slabs = shared->few.count > 0 ? hk_few_slabs(g) : 0;
-    keys = (hk_i32)shared->few.count * HK_BLOCK;
     HK_NO_UNROLL
-    for (s = 0; s < slabs; s += 2) {
-        hk_few_key_slab(g, mine, s, 0);
-        hk_few_key_slab(g, mine, s + 1, 1);
+    for (s = 0; s < step.slabs; s += 2) {
+        hk_few_key_slab(g, mine, &step, s, 0);
+        hk_few_key_slab(g, mine, &step, s + 1, 1);
     }
-    hk_few_weights(g, mine);
+    HK_BARRIER();
+    hk_few_weights(g, mine, &step);
     HK_NO_UNROLL
-    for (s = 0; s < keys; s += 2 * HK_SLAB_KEYS) {
-        hk_few_value_slab(g, mine, s, 0);
-        hk_few_value_slab(g, mine, s + HK_SLAB_KEYS, 1);
+    for (s = 0; s < step.keys; s += 2 * HK_SLAB_KEYS) {
+        hk_few_value_slab(g, mine, &step, s, 0);
+        hk_few_value_slab(g, mine, &step, s + HK_SLAB_KEYS, 1);
     }
     HK_EACH(id) {
-        if (id == 0 && keys > 0)
-            shared->has_q = 1;
+        if (id == 0 && step.keys > 0)
+            g->shared->has_q = 1;
     }
 }
 
@@ -472,7 +312,7 @@ HK_FN void hk_few_leave(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
     HK_GLOBAL const struct hk_plan *plan = g->call->plan;
     HK_GLOBAL char *chunk = g->shared->few.chunks + g->shared->few.number * plan->chunk_bytes;
     const hk_i64 t = g->pass + id % HK_WIDTH;
-    const hk_i32 n = hk_few_share(g), first = id / HK_WIDTH * n;
+    const hk_i32 rows = hk_few_rows(g), n = hk_few_share(rows), first = id / HK_WIDTH * n;
     hk_i32 r;
 
     HK_MARK(cold);
@@ -484,7 +324,7 @@ HK_FN void hk_few_leave(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
         hk_few_l(chunk, id / 16)[id % 16] = me->l[0];
     HK_UNROLL
     for (r = 0; r < HK_ROWS / 2; r++) {
-        if (r < n && first + r < hk_few_rows(g) && t < plan->d_v)
+        if (r < n && first + r < rows && t < plan->d_v)
             hk_few_o(g->call, chunk, first + r)[t] = hk_few_sum(me, r);
     }
 }

@@ -3,9 +3,9 @@
  *
  * Work-groups for few rows: what lies in local memory, what a thread keeps (group.h has the rest),
  * and where the sums of chunks lie in the workspace until they are joined (few_join.cl). A step has
- * up to HK_BLOCKS blocks of one chunk, one behind the other. A thread has the scores of one of their
- * keys; of softmax (x, y) has row y, of a block keys x + 16 * c, of every second block; of V it has
- * a channel and half of the rows.
+ * up to HK_BLOCKS blocks of one chunk, one behind the other. A thread has scores of one of their
+ * keys; of softmax (x, y) has row y, of a block keys x + 16 * c, of every second block; of V it
+ * has a channel and half of the rows.
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_FEW_GROUP_H
 #define HEED_BACKENDS_KERNELS_ATTN_FEW_GROUP_H
@@ -35,8 +35,7 @@ union hk_few_outputs {
 struct hk_few_shared {
     float top[HK_BLOCKS * HK_ROWS];     /* what a block asks of its rows' references; NaN: none */
     float follow[HK_BLOCKS * HK_ROWS];  /* what it does to their sums, if it raised some: */
-    hk_u32 raised[HK_BLOCKS], poison[HK_BLOCKS];        /* poison: it has keys that are there and
-                                         * removed for a row */
+    hk_u32 marks[HK_BLOCKS];            /* HK_MARK_* */
     hk_i64 blocks[HK_BLOCKS];           /* of the step, the first `count` of them */
     hk_i64 count;
     hk_i64 first_chunk, end_chunk;      /* of the part, among the chunks of all sub-sources */
@@ -46,12 +45,17 @@ struct hk_few_shared {
     HK_GLOBAL char *chunks;             /* those of the strip, in the workspace */
 };
 
+/* Of a block: it has keys that some row sees; some row's reference rises to it; keys that are there
+ * are removed for a row. */
+enum { HK_MARK_ANY = 1u, HK_MARK_RAISED = 2u, HK_MARK_POISON = 4u };
+
 /* What a thread keeps. */
 struct hk_mine {
     float s[HK_TR][4];
     float k[HK_ROWS];                   /* scores of one key */
     float o[HK_ROWS / 2], l[HK_TR];
     hk_u32 next[2][HK_FETCHED * 4];     /* of two slabs that are on their way: units as they lie */
+    HK_GLOBAL const char *k_from[HK_FETCHED];   /* rows of K that it stages; 0: none */
 #if HK_SCALES
     float part[HK_ROWS];                /* of k: of the group of channels at hand */
     float sum[HK_ROWS];                 /* of Q over that group, where it has minima */
@@ -66,6 +70,14 @@ struct hk_mine {
 #else
     hk_i64 lo[HK_OWN_RANGES], hi[HK_OWN_RANGES];        /* likewise: hk_reach_take */
 #endif
+};
+
+/* Of a step. */
+struct hk_few_step {
+    hk_i32 rows, share;         /* of the strip; those whose outputs a thread has */
+    hk_i32 d, width;            /* channels of K; of V in the pass */
+    hk_i32 slabs, keys;         /* slabs of K, an even number of them; places of keys */
+    hk_i32 stages;              /* Q has to be staged */
 };
 
 /* ---- chunks in the workspace: hk_kept [row], then floats [row][16] and [row][channel] ---- */

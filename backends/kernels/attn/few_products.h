@@ -93,16 +93,15 @@ HK_FN void hk_few_group(const hk_i32 n, float scale, float low, const int minima
 
 /* Channels t0 to `end` of the key at a place, n rows from `row` on. Groups end where slabs do. */
 HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, const hk_i32 n,
-                         hk_i64 t0, hk_i64 end, struct hk_mine *me)
+                         hk_i32 t0, hk_i32 end, struct hk_mine *me)
 {
     HK_LOCAL const float *q = g->shared->q + t0 % HK_KEPT * HK_Q_LINE + row;
-    const hk_i32 units = (hk_i32)(end - t0 + HK_UNIT - 1) / HK_UNIT;
     hk_i32 u;
 #if HK_SCALES
     HK_LOCAL const struct hk_matrix *m = &g->shared->k_rows;
     const hk_i64 at = g->shared->k_at[place], scales = g->shared->scales.k_at[place];
-    const hk_i64 group = hk_key_group(g->shared, g->call->plan->d);
-    const int ends = (hk_u32)end % (hk_u32)group == 0, minima = (int)m->minima;
+    const hk_u32 group = (hk_u32)hk_key_group(g->shared, g->call->plan->d);
+    const int ends = (hk_u32)end % group == 0, minima = (int)m->minima;
     float *sum = me->part;
     hk_u32 scale[2] = { 0, 0 };
 #else
@@ -116,11 +115,18 @@ HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, con
     if (ends)
         hk_scales_load(m, at, scales, end - 1, scale);
     if (minima)
-        hk_few_query(q, (hk_i32)(end - t0), n, me->sum);
+        hk_few_query(q, end - t0, n, me->sum);
 #endif
-    HK_NO_UNROLL
-    for (u = 0; u < units; u++, q += HK_UNIT * HK_Q_LINE)
-        hk_few_unit(hk_k_unit(g, place, u), q, n, sum);
+    if (end - t0 == HK_SLAB) {
+        HK_UNROLL
+        for (u = 0; u < 4; u++)
+            hk_few_unit(hk_k_unit(g, place, u), q + u * HK_UNIT * HK_Q_LINE, n, sum);
+    } else {
+        HK_MARK(cold);
+        HK_NO_UNROLL
+        for (u = 0; t0 + u * HK_UNIT < end; u++)
+            hk_few_unit(hk_k_unit(g, place, u), q + u * HK_UNIT * HK_Q_LINE, n, sum);
+    }
 #if HK_SCALES
     if (ends)
         hk_few_group(n, hk_scale_widen(m, scale[0], 0), hk_scale_widen(m, scale[1], 1), minima,
@@ -169,46 +175,56 @@ HK_FN void hk_few_take_v(const struct hk_group *g, hk_i32 id, hk_i32 k, float *t
     }
 }
 
-/* Step 7 of the thread's channel and n rows, the keys of the slab from place k0 on; careful:
- * removed ones are left out. Else each is there for no row, and stands for 0. */
+/* Step 7 of the thread's channel and n rows, keys from number k in the slab on; p: where the
+ * weights of the first row begin. */
+HK_FN void hk_few_turn(const struct hk_group *g, hk_i32 id, hk_i32 k, HK_LOCAL const float *p,
+                       const hk_i32 n, const int careful, struct hk_mine *me)
+{
+    float value[HK_TURN], weight[HK_ROWS / 2][HK_TURN];
+    hk_i32 u, r;
+#if HK_SCALES
+    const hk_i32 at = id % HK_WIDTH / HK_BLOCK_CHANNELS * HK_SLAB_KEYS + k;
+    float scale[HK_TURN], low[HK_TURN];
+
+    hk_local_get4(g->shared->scales.v + at, scale);
+    hk_local_get4(g->shared->scales.v_low + at, low);
+#endif
+    hk_few_take_v(g, id, k, value);
+    HK_UNROLL
+    for (r = 0; r < n; r += 2) {
+        hk_local_get4(p + 2 * k + r * HK_PLACES, weight[r]);
+        hk_local_get4(p + 2 * k + r * HK_PLACES + 4, weight[r + 1]);
+    }
+    HK_UNROLL
+    for (u = 0; u < HK_TURN; u++) {
+        HK_UNROLL
+        for (r = 0; r < n; r++)
+            hk_few_value(r, weight[r / 2 * 2 + u / 2][u % 2 * 2 + r % 2], value[u],
+#if HK_SCALES
+                         scale[u], low[u],
+#endif
+                         careful, me);
+    }
+}
+
+/* The keys of the slab from place k0 on; careful: removed ones are left out. Else each is there for
+ * no row, and stands for 0. */
 HK_FN void hk_few_values(const struct hk_group *g, hk_i32 id, hk_i32 k0, const hk_i32 n,
                          const int careful, struct hk_mine *me)
 {
     HK_LOCAL const float *p = hk_few_place(g, id / HK_WIDTH * n, k0);
-    hk_i32 k, u, r;
-#if HK_SCALES
-    HK_LOCAL const float *scales =
-        g->shared->scales.v + id % HK_WIDTH / HK_BLOCK_CHANNELS * HK_SLAB_KEYS;
-    HK_LOCAL const float *lows =
-        g->shared->scales.v_low + id % HK_WIDTH / HK_BLOCK_CHANNELS * HK_SLAB_KEYS;
-#endif
+    hk_i32 k;
 
     HK_MARK(pv);
-    HK_NO_UNROLL
-    for (k = 0; k < HK_SLAB_KEYS; k += HK_TURN, p += 2 * HK_TURN) {
-        float value[HK_TURN], weight[HK_ROWS / 2][HK_TURN];
-#if HK_SCALES
-        float scale[HK_TURN], low[HK_TURN];
-
-        hk_local_get4(scales + k, scale);
-        hk_local_get4(lows + k, low);
-#endif
-        hk_few_take_v(g, id, k, value);
-        HK_UNROLL
-        for (r = 0; r < n; r += 2) {
-            hk_local_get4(p + r * HK_PLACES, weight[r]);
-            hk_local_get4(p + r * HK_PLACES + 4, weight[r + 1]);
-        }
-        HK_UNROLL
-        for (u = 0; u < HK_TURN; u++) {
-            HK_UNROLL
-            for (r = 0; r < n; r++)
-                hk_few_value(r, weight[r / 2 * 2 + u / 2][u % 2 * 2 + r % 2], value[u],
-#if HK_SCALES
-                             scale[u], low[u],
-#endif
-                             careful, me);
-        }
+    if (careful) {
+        HK_MARK(cold);
+        HK_NO_UNROLL
+        for (k = 0; k < HK_SLAB_KEYS; k += HK_TURN)
+            hk_few_turn(g, id, k, p, n, 1, me);
+    } else {
+        HK_UNROLL_FEW
+        for (k = 0; k < HK_SLAB_KEYS; k += HK_TURN)
+            hk_few_turn(g, id, k, p, n, 0, me);
     }
 }
 

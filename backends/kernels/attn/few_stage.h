@@ -24,28 +24,37 @@ HK_FN HK_LOCAL float *hk_k_unit(const struct hk_group *g, hk_i32 place, hk_i32 u
 
 /* ---- K ---- */
 
-/* Channels t0 on; where there is no key anything will do. */
-HK_FN void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u32 *next)
+/* The rows that a thread stages in a step, where they lie in units. */
+HK_FN void hk_find_k(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     HK_LOCAL const struct hk_shared *shared = g->shared;
-    const hk_i64 t = t0 + id % 4 * HK_UNIT;
-    hk_i64 at[HK_FETCHED];
+    const hk_i64 size = hk_element_bytes(&shared->k_rows);
     hk_i32 i;
 
     HK_MARK(stage_k);
-    if (!shared->k_wide || t >= g->call->plan->d)
-        return;
     HK_UNROLL
-    for (i = 0; i < HK_FETCHED; i++)
-        at[i] = shared->k_at[(id + i * HK_THREADS) / 4];
-    hk_units_load(&shared->k_rows, at, t, next);
+    for (i = 0; i < HK_FETCHED; i++) {
+        const hk_i64 at = shared->k_at[(id + i * HK_THREADS) / 4];
+
+        me->k_from[i] = at != HK_NO_ROW && shared->k_wide ? shared->k_rows.base + at * size : 0;
+    }
 }
 
-HK_FN void hk_put_k_slowly(const struct hk_group *g, hk_i32 id, hk_i64 t0)
+/* Channels t0 on; where there is no key anything will do. */
+HK_FN void hk_fetch_k(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
+                      hk_i32 t0, struct hk_mine *me, const hk_i32 h)
+{
+    const hk_i32 t = t0 + id % 4 * HK_UNIT;
+
+    HK_MARK(stage_k);
+    if (t < step->d)
+        hk_units_load(&g->shared->k_rows, me->k_from, t, 0, me->next[h]);
+}
+
+HK_FN void hk_put_k_slowly(const struct hk_group *g, hk_i32 id, hk_i32 d, hk_i32 t0)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
     HK_LOCAL const struct hk_matrix *m = &shared->k_rows;
-    const hk_i64 d = g->call->plan->d;
     hk_i32 i;
 
     HK_MARK(cold);
@@ -63,17 +72,18 @@ HK_FN void hk_put_k_slowly(const struct hk_group *g, hk_i32 id, hk_i64 t0)
     }
 }
 
-HK_FN void hk_put_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u32 *next)
+HK_FN void hk_put_k(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step, hk_i32 t0,
+                    hk_u32 *next)
 {
-    const hk_i64 t = t0 + id % 4 * HK_UNIT;
+    const hk_i32 t = t0 + id % 4 * HK_UNIT;
     hk_i32 i;
 
     HK_MARK(stage_k);
     if (!g->shared->k_wide) {
-        hk_put_k_slowly(g, id, t0);
+        hk_put_k_slowly(g, id, step->d, t0);
         return;
     }
-    if (t >= g->call->plan->d)
+    if (t >= step->d)
         return;
     hk_units_widen(&g->shared->k_rows, t, next);
     HK_UNROLL
@@ -91,25 +101,24 @@ HK_FN hk_i32 hk_v_key(hk_i32 id, const hk_i32 i)
     return n * HK_V_TOGETHER + i % HK_V_TOGETHER;
 }
 
-HK_FN hk_i64 hk_v_channel(const struct hk_group *g, hk_i32 id)
+/* The first of a thread's channels among those of the pass. */
+HK_FN hk_i32 hk_v_channel(hk_i32 id)
 {
-    return g->pass + id % HK_V_UNITS * HK_UNIT;
+    return id % HK_V_UNITS * HK_UNIT;
 }
 
 #if HK_SCALES
 /* A thread's scale and minimum of V in a slab: key id % HK_SLAB_KEYS, group id / HK_SLAB_KEYS. */
-HK_FN void hk_fetch_scales(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u32 *scale)
+HK_FN void hk_fetch_scales(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
+                           hk_i32 k0, hk_u32 *scale)
 {
     HK_LOCAL const struct hk_shared *shared = g->shared;
-    const hk_i32 key = k0 + id % HK_SLAB_KEYS;
-    const hk_i64 row = shared->v_at[key],
-                 t = g->pass + id / HK_SLAB_KEYS * HK_BLOCK_CHANNELS;
-    const int there = id < HK_SLAB_KEYS * HK_V_GROUPS && row != HK_NO_ROW &&
-                      t < g->call->plan->d_v;
+    const hk_i32 key = k0 + id % HK_SLAB_KEYS, t = id / HK_SLAB_KEYS * HK_BLOCK_CHANNELS;
+    const hk_i64 row = shared->v_at[key];
 
     scale[0] = scale[1] = 0;
-    if (there)
-        hk_scales_load(&shared->v_rows, row, shared->scales.v_at[key], t, scale);
+    if (id < HK_SLAB_KEYS * HK_V_GROUPS && row != HK_NO_ROW && t < step->width)
+        hk_scales_load(&shared->v_rows, row, shared->scales.v_at[key], g->pass + t, scale);
 }
 
 HK_FN void hk_put_scales(const struct hk_group *g, hk_i32 id, const hk_u32 *scale)
@@ -125,19 +134,24 @@ HK_FN void hk_put_scales(const struct hk_group *g, hk_i32 id, const hk_u32 *scal
 #endif
 
 /* Keys k0 on; where there is none 0. */
-HK_FN void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u32 *next)
+HK_FN void hk_fetch_v(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
+                      hk_i32 k0, hk_u32 *next)
 {
     HK_LOCAL const struct hk_shared *shared = g->shared;
-    hk_i64 at[HK_FETCHED];
+    HK_GLOBAL const char *from[HK_FETCHED];
+    const hk_i64 size = hk_element_bytes(&shared->v_rows);
     hk_i32 i;
 
     HK_MARK(stage_v);
-    if (!shared->v_wide || hk_v_channel(g, id) >= g->call->plan->d_v)
+    if (!shared->v_wide || hk_v_channel(id) >= step->width)
         return;
     HK_UNROLL
-    for (i = 0; i < HK_FETCHED; i++)
-        at[i] = shared->v_at[k0 + hk_v_key(id, i)];
-    hk_units_load(&shared->v_rows, at, hk_v_channel(g, id), next);
+    for (i = 0; i < HK_FETCHED; i++) {
+        const hk_i64 at = shared->v_at[k0 + hk_v_key(id, i)];
+
+        from[i] = at != HK_NO_ROW ? shared->v_rows.base + at * size : 0;
+    }
+    hk_units_load(&shared->v_rows, from, (hk_i32)g->pass + hk_v_channel(id), 1, next);
 }
 
 HK_FN void hk_put_v_slowly(const struct hk_group *g, hk_i32 id, hk_i32 k0)
@@ -178,27 +192,20 @@ HK_FN void hk_halves_put(HK_LOCAL float *to, const hk_u32 *first, const hk_u32 *
     hk_words_put(to + 4, word + 4);
 }
 
-HK_FN void hk_put_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u32 *next)
+HK_FN void hk_put_v(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step, hk_i32 k0,
+                    hk_u32 *next)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
-    hk_i32 i, j;
+    hk_i32 i;
 
     HK_MARK(stage_v);
     if (!shared->v_wide) {
         hk_put_v_slowly(g, id, k0);
         return;
     }
-    if (hk_v_channel(g, id) >= g->call->plan->d_v)
+    if (hk_v_channel(id) >= step->width)
         return;
-    hk_units_widen(&shared->v_rows, hk_v_channel(g, id), next);
-    HK_UNROLL
-    for (i = 0; i < HK_FETCHED; i++) {
-        if (shared->v_at[k0 + hk_v_key(id, i)] == HK_NO_ROW) {
-            HK_UNROLL
-            for (j = 0; j < 4; j++)
-                next[4 * i + j] = 0;
-        }
-    }
+    hk_units_widen(&shared->v_rows, (hk_i32)g->pass + hk_v_channel(id), next);
     HK_UNROLL
     for (i = 0; i < HK_FETCHED; i += HK_V_TOGETHER) {
         HK_LOCAL float *to = shared->in.slab + hk_v_key(id, i) / HK_V_TOGETHER * HK_WIDTH +

@@ -60,7 +60,12 @@ HK_FN float hk_scale_widen(HK_LOCAL const struct hk_matrix *m, hk_u32 word, int 
         return 1.0f;
     if (HK_IN_BLOCKS(m->dtype) || m->scale_dtype == HK_F16)
         return hk_from_f16((hk_u16)word);
-    return m->scale_dtype == HK_BF16 ? hk_from_bf16((hk_u16)word) : hk_float(word);
+    if (m->scale_dtype == HK_BF16)
+        return hk_from_bf16((hk_u16)word);
+    if (m->scale_dtype == HK_F32)
+        return hk_float(word);
+    HK_UNREACHABLE();
+    return 0.0f;
 }
 #endif
 
