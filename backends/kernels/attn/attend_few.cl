@@ -11,6 +11,9 @@
 #define HK_FEW 1
 #define HK_THREADS 256
 #define HK_WIDTH 128
+#if HK_KV
+#define HK_RESIDENT 2
+#endif
 #include "group_softmax.h"
 #include "few_products.h"
 #include "few_softmax.h"
@@ -30,8 +33,6 @@ HK_FN void hk_few_look(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
     const hk_i32 place = hk_place(&at, i);
 
     HK_MARK(walk);
-    if (id < HK_BLOCKS)
-        shared->few.marks[id] = 0;
     if (at.number < shared->few.count)
         hk_mask_part(&at, i, me);
     if (i >= HK_BLOCK)
@@ -39,6 +40,8 @@ HK_FN void hk_few_look(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
     shared->k_at[place] = shared->v_at[place] = HK_NO_ROW;      /* also where there is no block */
     if (at.number < shared->few.count && hk_place_open(&at, i))
         hk_local_or(&shared->available[2 * at.number + i / 32], 1u << i % 32);
+    else
+        hk_local_or(&shared->few.marks[at.number], HK_MARK_GAPS);
 }
 
 HK_FN void hk_few_mask(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)

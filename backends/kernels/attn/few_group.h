@@ -46,8 +46,8 @@ struct hk_few_shared {
 };
 
 /* Of a block: it has keys that some row sees; some row's reference rises to it; keys that are there
- * are removed for a row. */
-enum { HK_MARK_ANY = 1u, HK_MARK_RAISED = 2u, HK_MARK_POISON = 4u };
+ * are removed for a row; places have no key. */
+enum { HK_MARK_ANY = 1u, HK_MARK_RAISED = 2u, HK_MARK_POISON = 4u, HK_MARK_GAPS = 8u };
 
 /* What a thread keeps. */
 struct hk_mine {
@@ -55,7 +55,7 @@ struct hk_mine {
     float k[HK_ROWS];                   /* scores of one key */
     float o[HK_ROWS / 2], l[HK_TR];
     hk_u32 next[2][HK_FETCHED * 4];     /* of two slabs that are on their way: units as they lie */
-    HK_GLOBAL const char *k_from[HK_FETCHED];   /* rows of K that it stages; 0: none */
+    hk_i64 k_row[HK_FETCHED];           /* rows of K that it stages, as k_at */
 #if HK_SCALES
     float part[HK_ROWS];                /* of k: of the group of channels at hand */
     float sum[HK_ROWS];                 /* of Q over that group, where it has minima */

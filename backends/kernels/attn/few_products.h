@@ -164,7 +164,8 @@ enum { HK_TURN = 4 };           /* keys that a turn takes */
 /* The thread's channel of these keys, the first of which is number k in the slab. */
 HK_FN void hk_few_take_v(const struct hk_group *g, hk_i32 id, hk_i32 k, float *to)
 {
-    HK_LOCAL const float *v = g->shared->in.slab + k / HK_V_TOGETHER * HK_WIDTH + id % HK_WIDTH;
+    HK_LOCAL const float *v = g->shared->in.slab + k / HK_V_TOGETHER * HK_WIDTH +
+                             hk_v_place(id % HK_WIDTH);
     hk_i32 u;
 
     HK_UNROLL

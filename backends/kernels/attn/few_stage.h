@@ -27,17 +27,12 @@ HK_FN HK_LOCAL float *hk_k_unit(const struct hk_group *g, hk_i32 place, hk_i32 u
 /* The rows that a thread stages in a step, where they lie in units. */
 HK_FN void hk_find_k(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    const hk_i64 size = hk_element_bytes(&shared->k_rows);
     hk_i32 i;
 
     HK_MARK(stage_k);
     HK_UNROLL
-    for (i = 0; i < HK_FETCHED; i++) {
-        const hk_i64 at = shared->k_at[(id + i * HK_THREADS) / 4];
-
-        me->k_from[i] = at != HK_NO_ROW && shared->k_wide ? shared->k_rows.base + at * size : 0;
-    }
+    for (i = 0; i < HK_FETCHED; i++)
+        me->k_row[i] = g->shared->k_wide ? g->shared->k_at[(id + i * HK_THREADS) / 4] : HK_NO_ROW;
 }
 
 /* Channels t0 on; where there is no key anything will do. */
@@ -48,7 +43,7 @@ HK_FN void hk_fetch_k(const struct hk_group *g, hk_i32 id, const struct hk_few_s
 
     HK_MARK(stage_k);
     if (t < step->d)
-        hk_units_load(&g->shared->k_rows, me->k_from, t, 0, me->next[h]);
+        hk_units_load(&g->shared->k_rows, me->k_row, t, me->next[h]);
 }
 
 HK_FN void hk_put_k_slowly(const struct hk_group *g, hk_i32 id, hk_i32 d, hk_i32 t0)
@@ -133,25 +128,28 @@ HK_FN void hk_put_scales(const struct hk_group *g, hk_i32 id, const hk_u32 *scal
 }
 #endif
 
-/* Keys k0 on; where there is none 0. */
+/* Keys k0 on; what there is where there is none hk_clear_v removes. */
 HK_FN void hk_fetch_v(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
                       hk_i32 k0, hk_u32 *next)
 {
     HK_LOCAL const struct hk_shared *shared = g->shared;
-    HK_GLOBAL const char *from[HK_FETCHED];
-    const hk_i64 size = hk_element_bytes(&shared->v_rows);
+    hk_i64 at[HK_FETCHED];
     hk_i32 i;
 
     HK_MARK(stage_v);
     if (!shared->v_wide || hk_v_channel(id) >= step->width)
         return;
     HK_UNROLL
-    for (i = 0; i < HK_FETCHED; i++) {
-        const hk_i64 at = shared->v_at[k0 + hk_v_key(id, i)];
+    for (i = 0; i < HK_FETCHED; i++)
+        at[i] = shared->v_at[k0 + hk_v_key(id, i)];
+    hk_units_load(&shared->v_rows, at, (hk_i32)g->pass + hk_v_channel(id), next);
+}
 
-        from[i] = at != HK_NO_ROW ? shared->v_rows.base + at * size : 0;
-    }
-    hk_units_load(&shared->v_rows, from, (hk_i32)g->pass + hk_v_channel(id), 1, next);
+/* Where local memory has a channel of V among those of a key: the fours of a unit of halves change
+ * places from unit to unit, so that neighbours write to different banks. */
+HK_FN hk_i32 hk_v_place(hk_i32 channel)
+{
+    return HK_HALVES ? channel ^ (channel / 32 % 2 * 4) : channel;
 }
 
 HK_FN void hk_put_v_slowly(const struct hk_group *g, hk_i32 id, hk_i32 k0)
@@ -165,7 +163,7 @@ HK_FN void hk_put_v_slowly(const struct hk_group *g, hk_i32 id, hk_i32 k0)
     HK_NO_UNROLL
     for (i = id; i < HK_SLAB_WORDS; i += HK_THREADS) {
         const hk_i32 key = k0 + i / HK_WIDTH * HK_V_TOGETHER;
-        const hk_i64 t = g->pass + i % HK_WIDTH;
+        const hk_i64 t = g->pass + hk_v_place(i % HK_WIDTH);
 
 #if HK_HALVES
         shared->in.slab[i] =
@@ -177,8 +175,22 @@ HK_FN void hk_put_v_slowly(const struct hk_group *g, hk_i32 id, hk_i32 k0)
     }
 }
 
-/* Two keys' units of halves, to words of a channel of both. */
-HK_FN void hk_halves_put(HK_LOCAL float *to, const hk_u32 *first, const hk_u32 *second)
+/* Keys that are not there are 0. */
+HK_FN void hk_clear_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u32 *next)
+{
+    hk_i32 i;
+
+    HK_MARK(cold);
+    HK_UNROLL
+    for (i = 0; i < HK_FETCHED * 4; i++) {
+        if (g->shared->v_at[k0 + hk_v_key(id, i / 4)] == HK_NO_ROW)
+            next[i] = 0;
+    }
+}
+
+/* Two keys' units of halves, to words of a channel of both; turn: whether fours change places. */
+HK_FN void hk_halves_put(HK_LOCAL float *to, hk_i32 turn, const hk_u32 *first,
+                         const hk_u32 *second)
 {
     hk_u32 word[8];
     hk_i32 j;
@@ -188,8 +200,8 @@ HK_FN void hk_halves_put(HK_LOCAL float *to, const hk_u32 *first, const hk_u32 *
         word[2 * j] = (first[j] & 0xffffu) | second[j] << 16;
         word[2 * j + 1] = first[j] >> 16 | (second[j] & 0xffff0000u);
     }
-    hk_words_put(to, word);
-    hk_words_put(to + 4, word + 4);
+    hk_words_put(to + 4 * turn, word);
+    hk_words_put(to + 4 * (1 - turn), word + 4);
 }
 
 HK_FN void hk_put_v(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step, hk_i32 k0,
@@ -205,6 +217,8 @@ HK_FN void hk_put_v(const struct hk_group *g, hk_i32 id, const struct hk_few_ste
     }
     if (hk_v_channel(id) >= step->width)
         return;
+    if (shared->few.marks[k0 / HK_BLOCK] & HK_MARK_GAPS)
+        hk_clear_v(g, id, k0, next);
     hk_units_widen(&shared->v_rows, (hk_i32)g->pass + hk_v_channel(id), next);
     HK_UNROLL
     for (i = 0; i < HK_FETCHED; i += HK_V_TOGETHER) {
@@ -212,7 +226,7 @@ HK_FN void hk_put_v(const struct hk_group *g, hk_i32 id, const struct hk_few_ste
                              id % HK_V_UNITS * HK_UNIT;
 
 #if HK_HALVES
-        hk_halves_put(to, next + 4 * i, next + 4 * i + 4);
+        hk_halves_put(to, id / 4 % 2, next + 4 * i, next + 4 * i + 4);
 #else
         hk_words_put(to, next + 4 * i);
 #endif

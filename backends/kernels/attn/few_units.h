@@ -10,30 +10,29 @@
 
 #include "group_softmax.h"
 
-/* The thread's units of a slab: channels t on of rows that begin there; those without a row become
- * 0 or, where `clears` is 0, keep what they have. */
-HK_FN void hk_units_load(HK_LOCAL const struct hk_matrix *m, HK_GLOBAL const char *const *from,
-                         hk_i32 t, const int clears, hk_u32 *word)
+/* The thread's units of a slab: channels t on of rows that begin at[i] elements or pieces from the
+ * base; those without a row keep what they have. */
+HK_FN void hk_units_load(HK_LOCAL const struct hk_matrix *m, const hk_i64 *at, hk_i32 t,
+                         hk_u32 *word)
 {
+    const hk_i64 size = hk_element_bytes(m);
+    HK_GLOBAL const char *base = m->base + (HK_KV ? t * size : 0);
     hk_i32 i;
 
-    HK_UNROLL
-    for (i = 0; clears && i < HK_FETCHED * 4; i++)
-        word[i] = from[i / 4] ? word[i] : 0;
+    HK_IS_GLOBAL(base);
 #if HK_KV
-    (void)m;
     HK_UNROLL
     for (i = 0; i < HK_FETCHED; i++) {
-        if (from[i])
-            hk_load_words(from[i] + t * (16 / HK_UNIT), 4, word + 4 * i);
+        if (at[i] != HK_NO_ROW)
+            hk_load_words(base + at[i] * size, 4, word + 4 * i);
     }
 #else
 #define HK_LOAD(NAME, name, number, elements, bytes, arg)                                          \
     if (m->dtype == HK_##NAME) {                                                                   \
         HK_UNROLL                                                                                  \
         for (i = 0; i < HK_FETCHED; i++) {                                                         \
-            if (from[i])                                                                           \
-                hk_fours_##name(from[i], t, word + 4 * i);                                         \
+            if (at[i] != HK_NO_ROW)                                                                \
+                hk_fours_##name(base + at[i] * size, t, word + 4 * i);                             \
         }                                                                                          \
     } else
     HK_KV_TYPES(HK_LOAD, 0)

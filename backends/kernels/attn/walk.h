@@ -128,6 +128,22 @@ HK_FN void hk_blocks_begin(HK_LOCAL struct hk_shared *shared)
     shared->few.count = shared->works;
 }
 
+#if HK_ONE_RANGE
+/* Blocks that follow each other join those of the step, as long as they are of one chunk. */
+HK_FN void hk_blocks_follow(HK_LOCAL struct hk_shared *shared)
+{
+    const hk_i64 first = shared->block, last = (hk_i64)(((hk_u64)shared->hull_hi[0] - 1) / HK_BLOCK),
+                 end = hk_min(last + 1, shared->few.end_block);
+    const hk_i64 n = hk_min(hk_min(end, (hk_chunk_of(first) + 1) * HK_CHUNK) - first, HK_BLOCKS);
+    hk_i32 j;
+
+    HK_UNROLL
+    for (j = 1; j < HK_BLOCKS; j++)
+        shared->few.blocks[j] = first + j;
+    shared->few.count = n;
+    shared->next = first + n < end ? first + n : HK_NO_BLOCK;
+}
+#else
 /* Does a block join those of the step? They are of one chunk. */
 HK_FN int hk_blocks_take(HK_LOCAL struct hk_shared *shared, hk_i64 block)
 {
@@ -137,6 +153,7 @@ HK_FN int hk_blocks_take(HK_LOCAL struct hk_shared *shared, hk_i64 block)
     shared->few.blocks[shared->few.count++] = block;
     return 1;
 }
+#endif
 #endif
 
 /* Second half: to the first block of a sub-source that is new; and where the one behind is. */
@@ -153,14 +170,21 @@ HK_FN void hk_walk_in(const struct hk_group *g)
 #endif
     HK_NO_UNROLL                        /* one text: what finds a block may be long */
     while (first || shared->works) {
-        hk_i64 found = hk_group_next(g, at);
+        hk_i64 found;
 
+#if HK_FEW && HK_ONE_RANGE
+        if (!first) {
+            hk_blocks_follow(shared);
+            break;
+        }
+#endif
+        found = hk_group_next(g, at);
 #if HK_FEW
         if (found >= shared->few.end_block)
             found = HK_NO_BLOCK;
 #endif
         if (!first) {
-#if HK_FEW
+#if HK_FEW && !HK_ONE_RANGE
             if (hk_blocks_take(shared, found)) {
                 at = found + 1;
                 continue;
@@ -245,6 +269,10 @@ HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
 
     HK_BARRIER();
     HK_EACH(id) {
+#if HK_FEW
+        if (id < HK_BLOCKS)
+            shared->few.marks[id] = 0;
+#endif
         if (id == 0)
             hk_walk_on(g);
         if (id < 2 * HK_BLOCKS)

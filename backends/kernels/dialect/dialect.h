@@ -47,6 +47,11 @@
 #define HK_ORDER() ((void)0)
 #endif
 
+/* p, which came from local memory, is to global memory: for compilers that cannot see it. */
+#ifndef HK_IS_GLOBAL
+#define HK_IS_GLOBAL(p) ((void)0)
+#endif
+
 /* What the block in which this stands is for: qk, pv, softmax, stage_q, stage_k, stage_v, walk,
  * cold (tests/gpu/marks.py reads the text; compilers see nothing). */
 #define HK_MARK(name) ((void)0)

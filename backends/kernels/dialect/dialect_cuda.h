@@ -102,8 +102,7 @@ HK_FN float hk_from_f16(hk_u16 bits)
     return x;
 }
 
-/* A pointer that came from local memory may be to anything, and what is loaded from there waits for
- * stores to local memory, unless the compiler is told. */
+/* Else what is loaded from there waits for stores to local memory. */
 #define HK_IS_GLOBAL(p) __builtin_assume(__isGlobal(p))
 
 /* 2 or 4 words at a multiple of their bytes; likewise 4 floats of local memory. */
