@@ -119,7 +119,7 @@ enum {
 #define HK_KEEP_ROWS 16         /* rows of a group of keep.cl */
 /* Of attend_few.cl and few_join.cl: rows of a strip, threads of a group, channels of a pass. */
 #define HK_PART_ROWS 8
-#define HK_PART_THREADS 128
+#define HK_PART_THREADS 256
 #define HK_PART_WIDTH 128
 #define HK_CUT_TASKS(group_rows) ((group_rows) / HK_PART_ROWS)
 

@@ -8,7 +8,7 @@
  * (walk.h) it is one flat loop, whose turns are tiles of chunks for some sums each.
  */
 #define HK_FEW 1
-#define HK_THREADS 128
+#define HK_THREADS 256
 #define HK_WIDTH 128
 #define HK_KV 0
 #define HK_PLAIN 0
@@ -31,24 +31,24 @@ struct hk_turn {
     hk_i32 knows;               /* its factors are there from the turn before */
 };
 
-/* ---- local memory, where blocks of K and V are in the other half ---- */
+/* ---- local memory, where slabs of K and V are in the other half ---- */
 
 /* By place in the tile: references, NaN where a chunk has no key, then factors of the chunk's sums;
  * factors of the sums before. */
 HK_FN HK_LOCAL float *hk_join_new(const struct hk_group *g)
 {
-    return g->shared->slab;
+    return g->shared->in.slab;
 }
 
 HK_FN HK_LOCAL float *hk_join_old(const struct hk_group *g)
 {
-    return g->shared->slab + HK_JOIN_TILE;
+    return g->shared->in.slab + HK_JOIN_TILE;
 }
 
 /* By thread: the largest reference of its chunks, NaN: none. */
 HK_FN HK_LOCAL float *hk_join_top(const struct hk_group *g)
 {
-    return g->shared->slab + 2 * HK_JOIN_TILE;
+    return g->shared->p;
 }
 
 /* ---- references ---- */

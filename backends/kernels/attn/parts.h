@@ -10,6 +10,13 @@
 #include "call.h"
 
 struct hk_few_shared {
+#if HK_FEW
+    float top[HK_BLOCKS * HK_ROWS];     /* what a block asks of its rows' references; NaN: none */
+    float follow[HK_BLOCKS * HK_ROWS];  /* what it does to their sums, if it raised some: */
+    hk_u32 marks[HK_BLOCKS];            /* HK_MARK_* */
+    hk_i64 blocks[HK_BLOCKS];           /* of the step, the first `count` of them */
+    hk_i64 count;
+#endif
     hk_i64 first_chunk, end_chunk;      /* of the part, among the chunks of all sub-sources */
     hk_i64 first_number, end_block;     /* of the sub-source: number of its chunk 0; blocks of the
                                          * part end there */
