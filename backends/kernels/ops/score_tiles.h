@@ -65,9 +65,9 @@ HK_FN void hk_tile_clear(struct hk_tile_sums *sums)
     }
 }
 
-/* The terms of a slice. */
-HK_FN void hk_tile_add(HK_LOCAL const struct hk_tile_slice *slice, hk_i32 id,
-                       struct hk_tile_sums *sums)
+/* The terms of a slice, for so many of the thread's columns. */
+HK_INLINE void hk_tile_add_to(const int columns, HK_LOCAL const struct hk_tile_slice *slice,
+                              hk_i32 id, struct hk_tile_sums *sums)
 {
     HK_LOCAL const float *const x = slice->x + hk_tile_row(id, 0) * HK_TILE_LINE;
     HK_LOCAL const float *const q = slice->q + hk_tile_column(id, 0) * HK_TILE_LINE;
@@ -79,7 +79,7 @@ HK_FN void hk_tile_add(HK_LOCAL const struct hk_tile_slice *slice, hk_i32 id,
         float column[HK_TILE_OWN][HK_QUAD];
 
         HK_UNROLL
-        for (j = 0; j < HK_TILE_OWN; j++)
+        for (j = 0; j < columns; j++)
             hk_local_get4(q + j * step + t, column[j]);
         HK_UNROLL
         for (i = 0; i < HK_TILE_OWN; i++) {
@@ -89,11 +89,25 @@ HK_FN void hk_tile_add(HK_LOCAL const struct hk_tile_slice *slice, hk_i32 id,
             HK_UNROLL
             for (k = 0; k < HK_QUAD; k++) {
                 HK_UNROLL
-                for (j = 0; j < HK_TILE_OWN; j++)
+                for (j = 0; j < columns; j++)
                     sums->of[i][j] = hk_fma(row[k], column[j][k], sums->of[i][j]);
             }
         }
     }
+}
+
+/* columns: those of the tile that are there. */
+HK_FN void hk_tile_add(HK_LOCAL const struct hk_tile_slice *slice, hk_i32 id, hk_i64 columns,
+                       struct hk_tile_sums *sums)
+{
+    const int each = HK_TILE / HK_TILE_OWN;
+
+    if (columns <= 2 * each)
+        hk_tile_add_to(2, slice, id, sums);
+    else if (columns <= 4 * each)
+        hk_tile_add_to(4, slice, id, sums);
+    else
+        hk_tile_add_to(HK_TILE_OWN, slice, id, sums);
 }
 
 #endif

@@ -7,15 +7,50 @@
 #ifndef HEED_BACKENDS_KERNELS_OPS_SELECT_TOPK_TASKS_H
 #define HEED_BACKENDS_KERNELS_OPS_SELECT_TOPK_TASKS_H
 
-/* Steps of a task: what it is, its rows, the first slice; then those of its tiles, each of which
- * ends with one that fills lists; then what has been chosen. */
-enum { HK_TOPK_FIND, HK_TOPK_ROWS, HK_TOPK_BRING, HK_TOPK_TILES };
+/* What a task goes through: what it is, its rows, the first slice; then each tile's slices, and a
+ * step that fills lists; then what has been chosen. All threads keep the same. */
+enum { HK_TOPK_FIND, HK_TOPK_ROWS, HK_TOPK_BRING, HK_TOPK_SLICE, HK_TOPK_TAKE, HK_TOPK_END };
 
-HK_FN hk_i64 hk_topk_steps(HK_LOCAL const struct hk_shared *shared, hk_i64 step)
+struct hk_topk_walk {
+    hk_i64 task, tile, slice, number; /* number: of the slice, counted over all tiles */
+    hk_i32 state;
+};
+
+/* Behind a barrier. */
+HK_FN struct hk_topk_walk hk_topk_next(const struct hk_call *call,
+                                       HK_LOCAL const struct hk_shared *shared,
+                                       struct hk_topk_walk at)
 {
-    if (step == HK_TOPK_FIND)
-        return HK_TOPK_TILES;
-    return HK_TOPK_TILES + hk_topk_tiles(shared) * (hk_topk_slices(&shared->topk) + 1) + 1;
+    const hk_i64 tiles = hk_topk_tiles(shared);
+
+    switch (at.state) {
+    case HK_TOPK_FIND:
+        at.tile = at.slice = at.number = 0;
+        at.state = HK_TOPK_ROWS;
+        break;
+    case HK_TOPK_ROWS:
+        at.state = HK_TOPK_BRING;
+        break;
+    case HK_TOPK_BRING:
+        at.state = tiles > 0 ? HK_TOPK_SLICE : HK_TOPK_END;
+        break;
+    case HK_TOPK_SLICE:
+        at.number++;
+        at.slice++;
+        if (at.slice == hk_topk_slices(&shared->topk))
+            at.state = HK_TOPK_TAKE;
+        break;
+    case HK_TOPK_TAKE:
+        at.slice = 0;
+        at.tile++;
+        at.state = at.tile < tiles ? HK_TOPK_SLICE : HK_TOPK_END;
+        break;
+    default:
+        at.task += call->op->groups[HK_PASS];
+        at.state = HK_TOPK_FIND;
+        break;
+    }
+    return at;
 }
 
 HK_FN void hk_topk_find(const struct hk_call *call, hk_i64 group, hk_i64 task,
@@ -47,25 +82,26 @@ HK_FN void hk_topk_begin(const struct hk_call *call, HK_LOCAL struct hk_shared *
     shared->q[id] = id < topk.n ? hk_topk_row(&topk, HK_SELECT_Q, id) : 0;
 }
 
-/* Slice `number` of all of the part, which lies in a place by turns; the next one comes. */
-HK_FN void hk_topk_slice(const struct hk_call *call, HK_LOCAL struct hk_shared *shared, hk_i64 tile,
-                         hk_i64 slice, hk_i32 id, struct hk_topk_mine *mine)
+/* A slice, which lies in a place by turns; the next one comes. */
+HK_FN void hk_topk_slice(const struct hk_call *call, HK_LOCAL struct hk_shared *shared,
+                         const struct hk_topk_walk *at, hk_i32 id, struct hk_topk_mine *mine)
 {
-    const hk_i64 slices = hk_topk_slices(&shared->topk), number = tile * slices + slice;
-    const int last = slice + 1 == slices, more = !last || tile + 1 < hk_topk_tiles(shared);
+    const int last = at->slice + 1 == hk_topk_slices(&shared->topk);
+    const int more = !last || at->tile + 1 < hk_topk_tiles(shared);
     struct hk_topk_brought brought;
 
     if (more)
-        hk_topk_load(call, shared, last ? tile + 1 : tile, last ? 0 : slice + 1, id, &brought);
-    if (slice == 0)
+        hk_topk_load(call, shared, last ? at->tile + 1 : at->tile, last ? 0 : at->slice + 1, id,
+                     &brought);
+    if (at->slice == 0)
         hk_tile_clear(&mine->sums);
-    hk_tile_add(&shared->slice[number % 2], id, &mine->sums);
+    hk_tile_add(&shared->slice[at->number % 2], id, shared->topk.n, &mine->sums);
     if (more)
-        hk_topk_store(call, shared, id, &brought, &shared->slice[(number + 1) % 2]);
+        hk_topk_store(call, shared, id, &brought, &shared->slice[(at->number + 1) % 2]);
     if (last)
-        hk_topk_leave(shared, tile, id, &mine->sums);
-    if (slice == 0 && id == 0)
-        shared->full[(tile + 1) % 2] = 0;
+        hk_topk_leave(shared, at->tile, id, &mine->sums);
+    if (at->slice == 0 && id == 0)
+        shared->full[(at->tile + 1) % 2] = 0;
 }
 
 /* The keys of a row, to where its parts are joined, or what it has chosen. */
@@ -102,46 +138,42 @@ HK_FN void hk_topk_end(const struct hk_call *call, HK_LOCAL const struct hk_shar
     }
 }
 
-HK_PIECE void hk_topk_step(const struct hk_call *call, hk_i64 group, struct hk_steps at,
+HK_PIECE void hk_topk_step(const struct hk_call *call, hk_i64 group, const struct hk_topk_walk *at,
                            HK_LOCAL struct hk_shared *shared, hk_i32 id, struct hk_topk_mine *mine)
 {
-    if (at.step == HK_TOPK_FIND) {
+    if (at->state == HK_TOPK_FIND) {
         if (id == 0)
-            hk_topk_find(call, group, at.task, shared);
-    } else if (at.step == HK_TOPK_ROWS) {
+            hk_topk_find(call, group, at->task, shared);
+    } else if (at->state == HK_TOPK_ROWS) {
         hk_topk_begin(call, shared, id, mine);
-    } else if (at.step == HK_TOPK_BRING) {
+    } else if (at->state == HK_TOPK_BRING) {
         struct hk_topk_brought brought;
 
         hk_topk_load(call, shared, 0, 0, id, &brought);
         hk_topk_store(call, shared, id, &brought, &shared->slice[0]);
-    } else if (at.step + 1 == hk_topk_steps(shared, at.step)) {
-        if (id < shared->topk.n)
-            hk_topk_end(call, shared, at.task, id, mine);
-    } else {
-        const hk_i64 slices = hk_topk_slices(&shared->topk), step = at.step - HK_TOPK_TILES;
-        const hk_i64 tile = step / (slices + 1), slice = step % (slices + 1);
-
-        if (slice < slices)
-            hk_topk_slice(call, shared, tile, slice, id, mine);
-        else
-            hk_topk_take(shared, tile, id, mine);
+    } else if (at->state == HK_TOPK_SLICE) {
+        hk_topk_slice(call, shared, at, id, mine);
+    } else if (at->state == HK_TOPK_TAKE) {
+        hk_topk_take(shared, at->tile, id, mine);
+    } else if (id < shared->topk.n) {
+        hk_topk_end(call, shared, at->task, id, mine);
     }
 }
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
     struct hk_topk_mine mine[HK_MINE];
-    struct hk_steps at;
+    struct hk_topk_walk at;
     HK_THREAD_ID(id);
 
     at.task = group;
-    at.step = 0;
+    at.tile = at.slice = at.number = 0;
+    at.state = HK_TOPK_FIND;
     while (at.task < call->op->tasks[HK_PASS]) {
         HK_EACH(id)
-            hk_topk_step(call, group, at, shared, id, &mine[HK_OWN(id)]);
+            hk_topk_step(call, group, &at, shared, id, &mine[HK_OWN(id)]);
         HK_BARRIER();
-        at = hk_steps_next(call, at, hk_topk_steps(shared, at.step));
+        at = hk_topk_next(call, shared, at);
     }
 }
 
