@@ -80,11 +80,11 @@ struct hk_pool {
 enum { HK_SELECT_X, HK_SELECT_Q, HK_SELECT_Y, HK_SELECT_MASK, HK_SELECT_LEN, HK_SELECT_ROUNDS };
 
 /* What a worker of select keeps in its scratch: the keys of choices (choice.h); for every query row
- * what it wants of a score, how many keys it holds and what it chose from each part; rows of x that
- * are not read in place; products; columns of q or of a round's matrix; of HASH the sums of a
- * round's buckets and where the buckets go. */
+ * what it wants of a score and how many keys it holds; rows of x that are not read in place;
+ * products; columns of q or of a round's matrix; of HASH the sums of a round's buckets and where
+ * the buckets go. What rows have chosen from each part of tokens, all workers share. */
 enum {
-    HK_SCRATCH_KEYS, HK_SCRATCH_BARS, HK_SCRATCH_HELD, HK_SCRATCH_CHOSEN, HK_SCRATCH_ROWS,
+    HK_SCRATCH_KEYS, HK_SCRATCH_BARS, HK_SCRATCH_HELD, HK_SCRATCH_ROWS,
     HK_SCRATCH_PRODUCTS, HK_SCRATCH_COLUMNS, HK_SCRATCH_SUMS = HK_SCRATCH_COLUMNS + 4,
     HK_SCRATCH_BUCKETS = HK_SCRATCH_SUMS + 3, HK_SCRATCHES = HK_SCRATCH_BUCKETS + 3
 };
@@ -92,6 +92,7 @@ enum {
 #define HK_SELECT_QUERIES 64    /* TOPK: rows of a strip at most */
 #define HK_SELECT_TOKENS 96     /* rows of x that are looked at at one time */
 #define HK_SELECT_NORMS 64      /* NORM: tokens at a time */
+#define HK_SELECT_MORE 64       /* TOPK: keys that work-groups have room for beyond `room` */
 
 struct hk_select {
     struct hk_strip_form strip; /* rows: NORM, HASH: blocks; TOPK: n_q, but run and strips count the

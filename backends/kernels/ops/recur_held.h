@@ -287,6 +287,7 @@ struct hk_shared {
     struct hk_recur_strip strip;   /* the group's columns of its task's */
 };
 
+/* Step 0 of a task finds its strip. */
 HK_FN void hk_recur_find(const struct hk_call *call, hk_i64 task, hk_i64 group,
                          HK_LOCAL struct hk_recur_strip *to)
 {
@@ -296,12 +297,6 @@ HK_FN void hk_recur_find(const struct hk_call *call, hk_i64 task, hk_i64 group,
     hk_recur_open(call, task / shares, group, &strip);
     hk_recur_share(&strip, task % shares);
     *to = strip;
-}
-
-/* Step 0 of a task finds its strip. */
-HK_FN hk_i64 hk_recur_steps(HK_LOCAL const struct hk_recur_strip *strip, hk_i64 step)
-{
-    return step == 0 ? 2 : 1 + hk_recur_held_steps(strip);
 }
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
@@ -314,6 +309,8 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     at.task = group;
     at.step = 0;
     while (at.task < call->op->tasks[HK_PASS]) {
+        hk_i64 steps;
+
         HK_EACH(id) {
             struct hk_recur_held *const me = &mine[HK_OWN(id)];
 
@@ -326,8 +323,10 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
             if (at.step > 1 && at.step == hk_recur_held_steps(strip))
                 hk_recur_held_out(strip, id, me);
         }
+        /* Behind the barrier the strip may be the next task's. */
+        steps = at.step == 0 ? 2 : 1 + hk_recur_held_steps(strip);
         HK_BARRIER();
-        at = hk_steps_next(call, at, hk_recur_steps(strip, at.step));
+        at = hk_steps_next(call, at, steps);
     }
 }
 
