@@ -388,9 +388,17 @@ HK_FN hk_i32 hk_rows_first(const struct hk_group *g)
 HK_FN hk_u32 hk_rows_wide(const struct hk_matrix *m, hk_i64 n)
 {
     const hk_i64 size = hk_size(HK_KV ? HK_KV : m->dtype);
-    const hk_u64 least = HK_FEW == 0 || HK_KV != 0 ? 16 : HK_IN_PIECES(m->dtype) ? 2 : 4 * (hk_u64)size;
+#if HK_FEW && !HK_KV
+    const hk_u64 least = HK_IN_PIECES(m->dtype) ? 2 : 4 * (hk_u64)size;
+#else
+    const hk_u64 least = 16;
+#endif
 
-    return m->channel == 1 && (HK_FEW != 0 || !HK_MAY_SCALE(m->dtype)) && n % HK_UNIT == 0 &&
+#if !HK_FEW
+    if (HK_MAY_SCALE(m->dtype))
+        return 0;
+#endif
+    return m->channel == 1 && n % HK_UNIT == 0 &&
            ((hk_address(m->base) | (hk_u64)(m->row * size) | (hk_u64)(m->page * size)) &
             (least - 1)) == 0;
 }
