@@ -22,8 +22,8 @@ import subprocess
 import sys
 import tempfile
 
-MACHINES = [90]
-PORTABLE = 90                   # all are made from this PTX, which is kept for what is newer
+MACHINES = [80, 90, 100]        # those of them that nvcc knows
+PORTABLE = 80                   # all are made from this PTX, which is kept for what is newer
 # No fused, flushed or approximate arithmetic: bits depend on it.
 OPTIONS = ["-x", "cu", "-std=c++17", "--fmad=false", "-prec-div=true", "-prec-sqrt=true",
            "-ftz=false", "-DHK_GROUP_ROWS=64", "-DHK_GROUP_SUMS=64", "-DHK_TILE_ROWS=6"]

@@ -49,6 +49,8 @@ HK_FN void hk_units_widen(HK_LOCAL const struct hk_matrix *m, hk_i32 t, hk_u32 *
 #else
     hk_i32 i, j;
 
+    (void)t;            /* of numbers alone it does not matter */
+
 #define HK_WIDEN(NAME, name, number, elements, bytes, arg)                                         \
     if (m->dtype == HK_##NAME) {                                                                   \
         HK_UNROLL                                                                                  \
