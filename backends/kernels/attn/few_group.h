@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Work-groups for few rows: what lies in local memory and what a thread keeps (group.h and parts.h
- * have the rest). A step has up to HK_BLOCKS blocks of one chunk, one behind the other. A thread has
- * scores of one of their keys; of softmax (x, y) has row y, of a block keys x + 16 * c, of every
- * second block; of V it has a channel and half of the rows.
+ * have the rest). A step has up to HK_BLOCKS blocks of one chunk, one behind the other. A thread
+ * has scores of one of their keys; of softmax (x, y) has row y, of a block keys x + 16 * c, of
+ * every second block; of V it has a channel and half of the rows.
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_FEW_GROUP_H
 #define HEED_BACKENDS_KERNELS_ATTN_FEW_GROUP_H
