@@ -5,13 +5,15 @@
  */
 #include "windows.h"
 
+#include "../types/types.h"
+
 #include <heed/nn.h>
 #include <heed/pool.h>
 
 /* clang-format off */
 static const struct heed_array_row linear_arrays[] = {
     [HK_LINEAR_X] = HEED_ARRAY_ROW(linear, x, "BHNC", IN, FLOATS, 1),
-    [HK_LINEAR_W] = HEED_ARRAY_ROW(linear, w, "hOC", IN, FLOATS, 1),
+    [HK_LINEAR_W] = HEED_ARRAY_ROW(linear, w, "hOC", IN, WEIGHTS, 1),
     [HK_LINEAR_BIAS] = HEED_ARRAY_ROW(linear, bias, "O", IN, FLOATS, 0),
     [HK_LINEAR_ADD] = HEED_ARRAY_ROW(linear, add, "BHMO", IN, FLOATS, 0),
     [HK_LINEAR_Y] = HEED_ARRAY_ROW(linear, y, "BHMO", OUT, FLOATS, 1),
@@ -34,8 +36,8 @@ enum { TASKS_FEW = 8, TASKS_EACH = 4 };
 enum { TILE_ROWS = 16 }; /* of any device at most: rows that scratch has beyond those of a task */
 enum { FEW_FLOATS = 1 << 17 }; /* of few rows all terms have room in scratch, so many at most */
 /* Passes: processors have the first; of GPUs those with large tiles, with small ones, with few rows
- * of all taps. */
-enum { PASS_LARGE, PASS_SMALL, PASS_FEW, PASSES };
+ * of all taps, or with weights in blocks. */
+enum { PASS_LARGE, PASS_SMALL, PASS_FEW, PASS_BLOCKS, PASSES };
 enum { TILE_LARGE = 128, TILE_SMALL = 64 }; /* rows, and outputs, of a task of a group */
 /* What a large tile takes and what a small one does, by time: it has a quarter of the sums. */
 static const double cost_large = 4, cost_small = 1.5;
@@ -173,8 +175,13 @@ static int groups_shape(const struct heed_arrays *a, struct hk_linear *linear, i
     const heed_device *device = a->plan->device;
     const double units = device && device->props.width > 0 ? device->props.width : 1;
     const double others = (double)a->form->n_batch * (double)heed_arrays_extent(a, 'H');
+    const bool blocks = heed_dtype_elements(a->operands[HK_LINEAR_W].view.dtype) > 1;
     struct hk_linear_cut *const cut = &linear->groups;
 
+    if (blocks) {
+        cut->strip.run = cut->width = TILE_SMALL;
+        return PASS_BLOCKS;
+    }
     if (m <= FEW_MOST && linear->taps == 1 && linear->whole) {
         cut->strip.run = m > 0 ? parts_of(m, parts_of(m, HK_LINEAR_ROWS)) : 1;
         cut->width = few_width(linear, cut->strip.run);

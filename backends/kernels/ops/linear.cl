@@ -6,7 +6,7 @@
  * counted through, channels of a tap before the next tap; those of a row whose taps exist are an
  * interval of them.
  */
-#define HK_SCALES 0 /* numbers alone */
+#define HK_SCALES (HK_THREADS == 1 || HK_PASS == 3) /* weights in blocks */
 #define HK_MANY_SUMS (HK_THREADS > 1) /* in registers */
 #include "channels.h"
 

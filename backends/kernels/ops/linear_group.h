@@ -356,6 +356,8 @@ HK_FN struct hk_linear_sizes hk_linear_sizes_get(const struct hk_call *call)
     sizes.taps = numbers->taps;
     sizes.x_dtype = call->arrays[HK_LINEAR_X].dtype;
     sizes.w_dtype = call->arrays[HK_LINEAR_W].dtype;
+    if (HK_IN_BLOCKS(sizes.w_dtype))
+        sizes.w_dtype = HK_F32;
     sizes.whole = numbers->whole;
     return sizes;
 }

@@ -53,7 +53,7 @@ HK_FN hk_i64 hk_linear_plain(const struct hk_linear_task *task)
 {
     const hk_i64 w_size = hk_size(task->w_dtype), x_bytes = hk_size(task->x.dtype) * HK_QUAD;
 
-    if (task->x.channel != 1 || task->w_channel != 1 ||
+    if (task->x.channel != 1 || task->w_channel != 1 || HK_IN_BLOCKS(task->w_dtype) ||
         !hk_linear_aligned(task->x.base, task->x.row, x_bytes) ||
         !hk_linear_aligned(task->w, task->w_out * w_size, w_size * HK_QUAD))
         return 0;

@@ -46,10 +46,10 @@ HK_INLINE void hk_linear_term_next(HK_GLOBAL const struct hk_linear *numbers, co
 
 /* ---- elements, as they are stored ---- */
 
-/* Words of four elements. */
+/* Words of four elements: those in blocks become numbers as they are loaded. */
 HK_FN int hk_quad_words(hk_u32 dtype)
 {
-    return dtype == HK_F32 ? 4 : 2;
+    return dtype == HK_F32 || HK_IN_BLOCKS(dtype) ? 4 : 2;
 }
 
 HK_FN hk_u32 hk_stored(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 index)
@@ -129,6 +129,11 @@ HK_FN hk_u32 hk_linear_stored(const struct hk_linear_line *line, const struct hk
 {
     if (term->tap < line->first || term->tap >= line->end)
         return 0;
+    if (HK_IN_BLOCKS(line->dtype))
+        return hk_word(hk_channel_read(
+            line->dtype,
+            line->base + (term->tap - line->first) * line->tap * hk_size(line->dtype),
+            term->channel));
     return hk_stored(line->dtype, line->base,
                      (term->tap - line->first) * line->tap + term->channel * line->channel);
 }
@@ -149,7 +154,7 @@ HK_INLINE void hk_linear_some(const struct hk_linear_task *task, const struct hk
             raw->word[i] = hk_linear_stored(line, &term);
         u++;
         hk_linear_term_next(numbers, one, &term);
-        if (line->dtype != HK_F32) {
+        if (hk_quad_words(line->dtype) == 2) {
             if (i < words && u < task->terms)
                 raw->word[i] |= hk_linear_stored(line, &term) << 16;
             u++;
