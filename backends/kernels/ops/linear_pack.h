@@ -118,8 +118,8 @@ struct hk_linear_panel {
     hk_i64 first, there, wide, pitch;
 };
 
-/* A block of HKV_PACK outputs, from channel c on: their numbers, each times its scale, and where the
- * type has minima plus that. */
+/* A block of HKV_PACK outputs, from channel c on: their numbers, each times its scale, and where
+ * the type has minima plus that. */
 HK_NOINLINE void hk_linear_block_columns(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 c,
                                          HK_GLOBAL float *out, hk_i64 pitch)
 {
