@@ -79,7 +79,7 @@ static void compute(const struct heed_plan *plan, const struct heed_launch *laun
 {
     const struct heed_form *form = heed_form_of(plan);
     struct linear l = { .arrays = heed_ref_arrays_of(plan, launch), .numbers = form->numbers };
-    const struct hk_strip_form *strip = &l.numbers->strip;
+    const struct hk_strip_form *strip = &l.numbers->lanes.strip;
 
     for (int64_t item = 0; item < form->n_batch && strip->heads > 0; item++) {
         heed_ref_arrays_item(&l.arrays, form, item);

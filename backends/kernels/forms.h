@@ -80,11 +80,11 @@ struct hk_pool {
 enum { HK_SELECT_X, HK_SELECT_Q, HK_SELECT_Y, HK_SELECT_MASK, HK_SELECT_LEN, HK_SELECT_ROUNDS };
 
 /* What a worker of select keeps in its scratch: the keys of choices (choice.h); for every query row
- * what it wants of a score, how many keys it holds and what it chose from each part; rows of x that
- * are not read in place; products; columns of q or of a round's matrix; of HASH the sums of a
- * round's buckets and where the buckets go. */
+ * what it wants of a score and how many keys it holds; rows of x that are not read in place;
+ * products; columns of q or of a round's matrix; of HASH the sums of a round's buckets and where
+ * the buckets go. What rows have chosen from each part of tokens, all workers share. */
 enum {
-    HK_SCRATCH_KEYS, HK_SCRATCH_BARS, HK_SCRATCH_HELD, HK_SCRATCH_CHOSEN, HK_SCRATCH_ROWS,
+    HK_SCRATCH_KEYS, HK_SCRATCH_BARS, HK_SCRATCH_HELD, HK_SCRATCH_ROWS,
     HK_SCRATCH_PRODUCTS, HK_SCRATCH_COLUMNS, HK_SCRATCH_SUMS = HK_SCRATCH_COLUMNS + 4,
     HK_SCRATCH_BUCKETS = HK_SCRATCH_SUMS + 3, HK_SCRATCHES = HK_SCRATCH_BUCKETS + 3
 };
@@ -92,6 +92,7 @@ enum {
 #define HK_SELECT_QUERIES 64    /* TOPK: rows of a strip at most */
 #define HK_SELECT_TOKENS 96     /* rows of x that are looked at at one time */
 #define HK_SELECT_NORMS 64      /* NORM: tokens at a time */
+#define HK_SELECT_MORE 64       /* TOPK: keys that work-groups have room for beyond `room` */
 
 struct hk_select {
     struct hk_strip_form strip; /* rows: NORM, HASH: blocks; TOPK: n_q, but run and strips count the
@@ -160,6 +161,8 @@ enum {
 
 #define HK_RECUR_STRIP 64 /* channels of v that a task has at most */
 #define HK_RECUR_ROWS 4   /* rows of d_k channels, rounded up to 16, beside a strip */
+#define HK_RECUR_HELD_MOST 128 /* channels of k whose state work-groups hold in registers */
+#define HK_RECUR_HELD_PART 32  /* those that a thread has, where threads can share a column */
 
 struct hk_recur {
     struct hk_strip_form strip; /* rows: channels of v */
@@ -167,7 +170,7 @@ struct hk_recur {
     hk_i64 share; /* heads of v to a head of k */
     float scale;
     hk_u32 delta, channels; /* 1: the flag of that name */
-    hk_u32 reserved;
+    hk_u32 threads; /* GPUs: to a column of the state, 8 at most; 0: it lies in scratch */
 };
 
 enum {
@@ -202,15 +205,26 @@ enum { HK_LINEAR_X, HK_LINEAR_W, HK_LINEAR_BIAS, HK_LINEAR_ADD, HK_LINEAR_Y };
 
 #define HK_LINEAR_BLOCK 256 /* terms of a chain: docs/numerics.md, section 15 */
 #define HK_LINEAR_WIDTH 64  /* outputs that tasks are cut at, and of the widest panel */
+/* Groups with few rows: most rows of a task; chains of a row, which are blocks times outputs; rows
+ * times blocks of a task at most. */
+#define HK_LINEAR_ROWS 8
+#define HK_LINEAR_CHAINS 128
+#define HK_LINEAR_SLABS 64
+
+/* How tasks are cut. */
+struct hk_linear_cut {
+    struct hk_strip_form strip; /* rows: m */
+    hk_i64 width, parts;        /* outputs of a task; tasks that share the rows of a strip */
+};
 
 struct hk_linear {
-    struct hk_strip_form strip; /* rows: m */
+    struct hk_linear_cut lanes, groups;
     hk_i64 in, out, n;          /* n: rows of x */
     hk_i64 taps, stride;
     hk_i64 before;              /* tap t of row i is row i * stride - before + t of x */
-    hk_i64 width, parts;        /* outputs of a task; tasks that share the rows of a strip */
-    hk_i64 room;                /* rows of a task that scratch has room for */
+    hk_i64 room;                /* rows of a task of lanes that scratch has room for */
     hk_u32 act, tapped;         /* HEED_ACT_*; 1: w has an axis of taps */
+    hk_u32 whole, reserved;     /* 1: every row has all of its taps */
 };
 
 enum { HK_GATE_MEMORY, HK_GATE_UPDATE, HK_GATE_GATE, HK_GATE_Y };

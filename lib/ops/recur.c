@@ -36,6 +36,12 @@ static const struct heed_array_table arrays =
 #define CHANNELS_MAX ((int64_t)1 << 40)
 /* Floats that a row of scratch is a multiple of; channels that a strip has at least. */
 enum { VECTOR = 16, STRIP_MIN = 32 };
+/* The launches of operations.def whose work-groups hold the state in registers. */
+enum { KERNEL_DELTA = 1, KERNEL_LINE };
+/* Of a work-group: channels of k that are held are a multiple of one of these; threads that share a
+ * column at most, with so many channels each at least where they could be more; threads that a unit
+ * of a device wants. */
+enum { HELD_STEP = 4, DELTA_STEP = 16, THREADS_MOST = 8, PART_FEW = 16, UNIT_THREADS = 512 };
 
 static heed_status numbers_check(const struct heed_arrays *a, const heed_recur_desc *d)
 {
@@ -88,17 +94,46 @@ static int64_t strip_find(const struct heed_arrays *a, int64_t channels)
     return strip;
 }
 
+/* Threads of a work-group to a column of the state, 0: it is not held in registers. With DELTA
+ * there can be one alone; else as many as it takes, and more of them, for shorter chains, where
+ * there would be too few groups for a device. */
+static uint32_t threads_find(const struct heed_arrays *a, int64_t channels)
+{
+    const struct hk_recur *recur = a->numbers;
+    const double columns = (double)a->form->n_batch * (double)heed_arrays_extent(a, 'H') *
+                           (double)channels;
+    const double width = a->plan->device ? (double)a->plan->device->props.width : 1;
+    uint32_t threads = 1;
+
+    if (recur->d_k == 0 || recur->d_k > HK_RECUR_HELD_MOST ||
+        recur->d_k % (recur->delta ? DELTA_STEP : HELD_STEP) != 0)
+        return 0;
+    while (!recur->delta && threads < THREADS_MOST &&
+           (recur->d_k > threads * HK_RECUR_HELD_PART ||
+            (columns * threads < width * UNIT_THREADS && recur->d_k > threads * PART_FEW)))
+        threads *= 2;
+    return threads;
+}
+
 /* A worker holds the state of its channels, and beside it rows of a token. */
 static heed_status tasks_find(struct heed_arrays *a)
 {
-    const struct hk_recur *recur = a->numbers;
+    struct hk_recur *recur = a->numbers;
     const int64_t some = recur->d_k > 0 ? recur->d_k : 1; /* scratch has an address */
     const int64_t rows = (some + VECTOR - 1) / VECTOR * VECTOR;
     const bool nothing = recur->d_k == 0 && !heed_arrays_has(a, HK_RECUR_O);
     const int64_t channels = nothing ? 0 : heed_arrays_extent(a, 'D');
+    const int64_t strip = strip_find(a, channels);
 
+    recur->threads = threads_find(a, channels);
+    if (recur->threads > 0) {
+        a->form->lanes_alone = true;
+        a->form->kernel = recur->delta ? KERNEL_DELTA : KERNEL_LINE;
+        a->form->shares[0] =
+            ((channels < strip ? channels : strip) * recur->threads - 1) / HK_RECUR_STRIP + 1;
+    }
     a->form->scratch = rows * (HK_RECUR_STRIP + HK_RECUR_ROWS) * (int64_t)sizeof(float);
-    return heed_arrays_strips(a, heed_arrays_extent(a, 'H'), channels, 1, strip_find(a, channels));
+    return heed_arrays_strips(a, heed_arrays_extent(a, 'H'), channels, 1, strip);
 }
 
 static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *given,

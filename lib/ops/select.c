@@ -44,17 +44,22 @@ static const struct heed_array_table arrays =
  * least. More candidates a round than these no hash needs. */
 enum { NORM_BYTES = 1 << 15, HASH_BYTES = 1 << 17, ROW_BYTES_MIN = 16, CANDIDATES_MAX = 1 << 20 };
 
+/* The pass that joins what parts gave. */
+enum { JOIN = 3 };
+
 /* TOPK: keys that a query row holds beyond `count` at least; query rows of a strip at least, if
- * they hold more keys than that together; tasks that are too few, at least and for each worker or
- * unit of the device; tokens of a part at least; keys that parts give together at most. */
+ * they hold more keys than that together; tasks that are too few, at least, for each worker or
+ * unit of the device, and at most, as there are no more groups with scratch; tokens of a part at
+ * least; keys that parts give together at most. */
 enum {
     ROOM_MIN = 64,
     ROWS_MIN = 16,
     KEYS_MAX = 1 << 18,
     TASKS_FEW = 8,
     TASKS_EACH = 4,
+    TASKS_MOST = 512,
     PART_MIN = 192,
-    CHOSEN_MAX = 1 << 17
+    CHOSEN_MAX = 1 << 20
 };
 
 /* ---- numbers ---- */
@@ -209,13 +214,13 @@ static void topk_scratch(struct hk_select *select, struct heed_form *form, doubl
 {
     const int64_t rows = select->strip.run;
 
-    scratch_add(select, form, bytes, HK_SCRATCH_KEYS, rows * select->room, sizeof(int64_t));
+    scratch_add(select, form, bytes, HK_SCRATCH_KEYS, rows * (select->room + HK_SELECT_MORE),
+                sizeof(int64_t));
     scratch_add(select, form, bytes, HK_SCRATCH_BARS, HK_SELECT_QUERIES, sizeof(float));
     scratch_add(select, form, bytes, HK_SCRATCH_HELD, rows, sizeof(int64_t));
-    if (select->parts > 1)
-        scratch_add(select, form, bytes, HK_SCRATCH_CHOSEN,
-                    form->tasks[HEED_SELECT_TOPK] * select->strip.run,
-                    select->count * (int64_t)sizeof(int64_t));
+    if (select->parts > 1) /* CHOSEN_MAX bounds it */
+        form->common = form->tasks[HEED_SELECT_TOPK] * rows * select->count *
+                       (int64_t)sizeof(int64_t);
     scratch_add(select, form, bytes, HK_SCRATCH_COLUMNS, select->d,
                 HK_SELECT_QUERIES * sizeof(float));
     scratch_add(select, form, bytes, HK_SCRATCH_ROWS, HK_SELECT_TOKENS * select->width,
@@ -274,7 +279,8 @@ static heed_status scratch_find(const struct heed_arrays *a, struct hk_select *s
 static void topk_parts(struct hk_select *select, const heed_device *device, int64_t strips)
 {
     const int64_t width = device ? device->props.width : 0;
-    const int64_t few = TASKS_EACH * width > TASKS_FEW ? TASKS_EACH * width : TASKS_FEW;
+    const int64_t wanted = TASKS_EACH * width > TASKS_FEW ? TASKS_EACH * width : TASKS_FEW;
+    const int64_t few = wanted < TASKS_MOST ? wanted : TASKS_MOST;
     const int64_t least = select->count > PART_MIN / 4 ? 4 * select->count : PART_MIN;
     const double rows = (double)strips * (double)select->strip.run;
     int64_t parts = strips > 0 ? few / strips : 1;
@@ -314,6 +320,7 @@ static heed_status topk_tasks(struct heed_arrays *a, struct hk_select *select)
     if (select->parts == 1)
         return HEED_OK;
     a->form->tasks[HEED_SELECT_TOPK] *= select->parts;
+    a->form->shares[JOIN] = run;        /* a work-group joins a row */
     status = heed_arrays_pass(a, 0);
     return status < 0 ? status : heed_arrays_pass(a, strips);
 }

@@ -241,7 +241,7 @@ HK_FN hk_u32 hk_rows_seeing(const struct hk_group *g, hk_i32 row, hk_i32 x, hk_i
 
     HK_UNROLL
     for (r = 0; r < HK_TR; r++)
-        seen |= (g->shared->masks[2 * (row + r) + c / 2] >> (x + c % 2 * 16) & 1) << r;
+        seen |= (g->shared->masks[2 * hk_line(g, row + r) + c / 2] >> (x + c % 2 * 16) & 1) << r;
     return seen;
 }
 
@@ -271,10 +271,10 @@ HK_FN void hk_logits(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 
     at.source = g->call->sources + g->shared->source;
     at.row = id / 16 * HK_TR;
-    at.own = g->shared->out.red + at.row * HK_RED_LINE + x;
+    at.own = g->shared->out.red + hk_line(g, at.row) * HK_RED_LINE + x;
     HK_NO_UNROLL
     for (c = 0; c < 4; c++) {
-        at.place = x + 16 * c;
+        at.place = hk_place(g, x + 16 * c);
         at.seen = hk_rows_seeing(g, at.row, x, c);
         HK_UNROLL
         for (r = 0; r < HK_TR; r++)

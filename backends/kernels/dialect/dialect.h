@@ -48,6 +48,11 @@
 #define HK_ORDER() ((void)0)
 #endif
 
+/* p, which came from local memory, is to global memory: for compilers that cannot see it. */
+#ifndef HK_IS_GLOBAL
+#define HK_IS_GLOBAL(p) ((void)0)
+#endif
+
 /* What the block in which this stands is for: qk, pv, softmax, stage_q, stage_k, stage_v, walk,
  * cold (tests/gpu/marks.py reads the text; compilers see nothing). */
 #define HK_MARK(name) ((void)0)
@@ -137,6 +142,19 @@ HK_FN float hk_from_half_byte(hk_u8 x, const int up)
 HK_FN float hk_from_i8(hk_i8 x)
 {
     return (float)x;
+}
+
+/* A number of less than 2^22, less `zero`: the bits of 2^23 and more hold it, and no conversion is
+ * needed, which GPUs are slow at. */
+HK_FN float hk_from_digit(hk_u32 x, const hk_i32 zero)
+{
+    return hk_sub(hk_float(0x4b000000u | x), 8388608.0f + (float)zero);
+}
+
+/* The lowest byte as a signed number. */
+HK_FN float hk_from_byte(hk_u32 x)
+{
+    return hk_from_digit((x ^ 128) & 255, 128);
 }
 
 /* The entry of a table of 16 signed bytes, the first eight in `low`, that half a byte names: the

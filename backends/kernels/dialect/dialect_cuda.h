@@ -112,9 +112,13 @@ HK_FN hk_u16 hk_round_f16(float x)
     return bits;
 }
 
+/* Else what is loaded from there waits for stores to local memory. */
+#define HK_IS_GLOBAL(p) __builtin_assume(__isGlobal(p))
+
 /* 2 or 4 words at a multiple of their bytes, and back; likewise 4 floats of local memory. */
 HK_FN void hk_load_words(const char *p, const int n, hk_u32 *to)
 {
+    HK_IS_GLOBAL(p);
     if (n == 4) {
         const uint4 x = *(const uint4 *)p;
 

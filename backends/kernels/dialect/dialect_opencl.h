@@ -247,8 +247,9 @@ struct hk_offsets {
         call.buffer[i] = given[i] + HK_ENTRY_OFFSET(i)
 #endif
 
-/* Wider sub-groups would share the same registers (Intel's compiler would choose them). */
-#if HK_LEAST_LANES && HK_IN_REGISTERS
+/* Wider sub-groups would share the same registers (Intel's compiler would choose them).
+ * HK_MANY_SUMS 1 (defined before): a thread needs many. */
+#if HK_LEAST_LANES && (HK_IN_REGISTERS || HK_MANY_SUMS)
 #define HK_ENTRY_LANES __attribute__((intel_reqd_sub_group_size(HK_LEAST_LANES)))
 #else
 #define HK_ENTRY_LANES

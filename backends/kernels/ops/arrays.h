@@ -29,6 +29,8 @@ struct hk_operation {
                                          * workspace */
     hk_i64 arrays_at, numbers_at;       /* in the blob */
     hk_i64 bytes;                       /* of the blob */
+    hk_i64 shares[HK_PASSES];           /* tasks that one of the form is, on GPUs */
+    hk_i64 common_at;                   /* what all groups share, in the workspace */
 };
 
 #endif

@@ -15,15 +15,25 @@
 #define HK_NO_KEY ((hk_i64)((hk_u64)1 << 63))   /* less than any key: a token that is not there */
 #define HK_INFINITY_WORD 0x7f800000
 
-/* NaN above everything, then the larger, zeros being equal, then the lower index. */
-HK_FN hk_i64 hk_key(float value, hk_i64 index)
+/* NaN above everything, then the larger; zeros are equal. */
+HK_FN hk_i32 hk_order_of(float value)
 {
     const hk_i32 word = (hk_i32)hk_word(hk_add(value, 0.0f));
-    hk_i32 order = word < 0 ? word ^ 0x7fffffff : word;
 
     if (!hk_ordered(value))
-        order = 0x7fffffff;
+        return 0x7fffffff;
+    return word < 0 ? word ^ 0x7fffffff : word;
+}
+
+/* The lower index is the larger key where values are equal. */
+HK_FN hk_i64 hk_key_of(hk_i32 order, hk_i64 index)
+{
     return (hk_i64)((hk_u64)(hk_u32)order << 32 | (0xffffffffu - (hk_u32)index));
+}
+
+HK_FN hk_i64 hk_key(float value, hk_i64 index)
+{
+    return hk_key_of(hk_order_of(value), index);
 }
 
 HK_FN hk_i64 hk_key_index(hk_i64 key)
@@ -31,15 +41,19 @@ HK_FN hk_i64 hk_key_index(hk_i64 key)
     return (hk_i64)(0xffffffffu - (hk_u32)(hk_u64)key);
 }
 
-/* A value of a later token has to reach this, or be NaN, to have a larger key. (So may one whose
- * key is not larger, where nothing but NaN is.) */
-HK_FN float hk_key_bar(hk_i64 key)
+/* A value of a later token has to reach this, or be NaN, to be above all of an order. (So may one
+ * that is not, where nothing but NaN is.) */
+HK_FN float hk_order_bar(hk_i32 order)
 {
-    const hk_i32 order = (hk_i32)((hk_u64)key >> 32);
-
     if (order >= HK_INFINITY_WORD)
         return HK_INFINITY;
     return hk_float((hk_u32)(order + 1 < 0 ? (order + 1) ^ 0x7fffffff : order + 1));
+}
+
+/* The same of a key. */
+HK_FN float hk_key_bar(hk_i64 key)
+{
+    return hk_order_bar((hk_i32)((hk_u64)key >> 32));
 }
 
 /* How many of n keys are `least` or more. */

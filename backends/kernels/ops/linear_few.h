@@ -141,7 +141,7 @@ HK_INLINE void hk_linear_pair_block(const struct hk_linear_terms *terms, hk_i64 
 
 HK_INLINE void hk_linear_pair(const struct hk_linear_terms *terms, hk_i64 o, const int rows)
 {
-    const hk_i64 pitch = terms->task->numbers->width;
+    const hk_i64 pitch = terms->task->numbers->lanes.width;
     hk_i64 u;
     int i, g;
 
@@ -292,7 +292,7 @@ HK_FN void hk_linear_panel_few(const struct hk_linear_block *block, hk_i64 o)
 
         if (span.first < span.end)
             hk_linear_chain_join(room->chain + i * HK_WIDE,
-                                 room->sums + i * task->numbers->width + o, HK_WIDE);
+                                 room->sums + i * task->numbers->lanes.width + o, HK_WIDE);
     }
 }
 

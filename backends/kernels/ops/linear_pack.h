@@ -35,7 +35,26 @@ HK_FN void hk_linear_room_get(const struct hk_call *call, hk_i64 group,
     room->chain = room->panel + HK_TERMS * HK_WIDE;
     room->x = room->chain + 16 * HK_WIDE;
     room->sums = room->x + numbers->room * HK_TERMS;
-    room->bias = room->sums + numbers->room * numbers->width;
+    room->bias = room->sums + numbers->room * numbers->lanes.width;
+}
+
+/* ---- terms ---- */
+
+/* Terms of one tap: neighbours in x, and in w as far as its channels are. */
+struct hk_linear_run {
+    hk_i64 tap, channel, count;
+};
+
+/* Those from term u on, and before `end`. */
+HK_FN struct hk_linear_run hk_linear_run_get(HK_GLOBAL const struct hk_linear *numbers, hk_i64 u,
+                                             hk_i64 end)
+{
+    struct hk_linear_run run;
+
+    run.tap = u / numbers->in;
+    run.channel = u - run.tap * numbers->in;
+    run.count = hk_min(numbers->in - run.channel, end - u);
+    return run;
 }
 
 /* ---- rows of x ---- */

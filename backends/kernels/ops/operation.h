@@ -91,6 +91,14 @@ HK_FN HK_GLOBAL char *hk_scratch(const struct hk_call *call, hk_i64 group)
     return base ? base + call->op->scratch_at + group * call->op->scratch : base;
 }
 
+/* heed_form.common bytes that all groups share, aligned to 64. */
+HK_FN HK_GLOBAL char *hk_common(const struct hk_call *call)
+{
+    HK_GLOBAL char *const base = call->buffer[HK_BUF_WORK];
+
+    return base ? base + call->op->common_at : base;
+}
+
 /* ---- arrays, by their numbers in forms.h ---- */
 
 HK_FN int hk_has(const struct hk_call *call, hk_u32 array)

@@ -12,6 +12,16 @@
 #define HK_SCALES 0 /* numbers alone */
 #include "channels.h"
 
+/* HK_HELD: the state lies in the registers of a work-group's threads, and what they share of a
+ * strip in local memory. 1: a thread has a column; 2: several have one. */
+#if HK_HELD
+#define HK_RECUR_SPACE HK_LOCAL
+#define HK_RECUR_CALL HK_FN /* a call would cost the state its registers */
+#else
+#define HK_RECUR_SPACE
+#define HK_RECUR_CALL HK_NOINLINE
+#endif
+
 /* A strip: channels first .. end - 1 of v. */
 struct hk_recur_strip {
     HK_GLOBAL const struct hk_recur *numbers;
@@ -56,52 +66,57 @@ HK_FN void hk_recur_open(const struct hk_call *call, hk_i64 task, hk_i64 group,
         strip->o.base = 0;
 }
 
+#if !HK_HELD
 HK_FN float hk_recur_beta(const struct hk_recur_strip *strip, hk_i64 t)
 {
     return strip->beta.base ? hk_element(strip->beta_dtype, strip->beta.base, t * strip->beta.step)
                             : 1.0f;
 }
 
-/* Channels c .. of what row t of q, k or the decays has. */
-HK_INLINE hk_vec hk_recur_read(hk_u32 dtype, const struct hk_recur_strip *strip,
-                               const struct hk_rows *rows, hk_i64 t, hk_i64 c)
-{
-    return hk_channels_read(dtype, hk_row(rows, t), rows->channel, c, strip->numbers->d_k);
-}
-
 /* Channels of v; +0 beyond the strip. */
 HK_NOINLINE hk_vec hk_recur_value(const struct hk_recur_strip *strip, hk_i64 t, hk_i64 channel)
 {
+    const struct hk_rows v = strip->v;
+
     if (channel >= strip->end)
         return hkv_set(0.0f);
-    return hk_channels_read(strip->v.dtype, hk_row(&strip->v, t), strip->v.channel, channel,
-                            strip->end);
+    return hk_channels_read(v.dtype, hk_row(&v, t), v.channel, channel, strip->end);
 }
+#endif
 
-HK_NOINLINE void hk_recur_put(const struct hk_rows *rows, hk_i64 i, hk_i64 channel, hk_i64 end,
-                              hk_vec x)
+/* Channels of o, where it is there; none beyond the strip. */
+HK_RECUR_CALL void hk_recur_put(HK_RECUR_SPACE const struct hk_recur_strip *strip, hk_i64 i,
+                                hk_i64 channel, hk_vec x)
 {
-    hk_channels_write(rows->dtype, hk_row(rows, i), rows->channel, channel, end, x);
+    const struct hk_rows o = strip->o;
+
+    if (o.base && channel < strip->end)
+        hk_channels_write(o.dtype, hk_row(&o, i), o.channel, channel, strip->end, x);
 }
 
 /* Row c of the state's columns: the way in, +0 beyond the strip, and out by step 11. */
-HK_FN hk_vec hk_recur_state_get(const struct hk_recur_strip *strip, hk_i64 c, hk_i64 channel)
+HK_FN hk_vec hk_recur_state_get(HK_RECUR_SPACE const struct hk_recur_strip *strip, hk_i64 c,
+                                hk_i64 channel)
 {
+    const struct hk_rows state = strip->state;
+
     if (channel >= strip->end)
         return hkv_set(0.0f);
-    return hk_channels_read(HK_F32, hk_row(&strip->state, c), strip->state.channel, channel,
-                            strip->end);
+    return hk_channels_read(HK_F32, hk_row(&state, c), state.channel, channel, strip->end);
 }
 
-HK_FN void hk_recur_state_put(const struct hk_recur_strip *strip, hk_i64 c, hk_i64 channel,
-                              hk_vec x)
+HK_FN void hk_recur_state_put(HK_RECUR_SPACE const struct hk_recur_strip *strip, hk_i64 c,
+                              hk_i64 channel, hk_vec x)
 {
-    hk_channels_write(HK_F32, hk_row(&strip->state, c), strip->state.channel, channel, strip->end,
-                      x);
+    const struct hk_rows state = strip->state;
+
+    hk_channels_write(HK_F32, hk_row(&state, c), state.channel, channel, strip->end, x);
 }
 
 #if HK_THREADS == 1
 #include "recur_lanes.h"
+#elif HK_HELD
+#include "recur_held.h"
 #else
 #include "recur_threads.h"
 #endif

@@ -196,10 +196,7 @@ HK_INLINE void hk_recur_answer(const int wide, const struct hk_recur_strip *stri
 
     HK_UNROLL
     for (i = 0; i < wide; i++) {
-        const hk_i64 at = channel + i * HKV_LANES;
-
-        if (strip->o.base && at < strip->end)
-            hk_recur_put(&strip->o, t, at, strip->end, hkv_mul(o[i], scale));
+        hk_recur_put(strip, t, channel + i * HKV_LANES, hkv_mul(o[i], scale));
     }
 }
 
@@ -357,7 +354,7 @@ HK_FN void hk_recur_rest(const struct hk_recur_strip *strip)
 
     for (t = strip->tokens; t < strip->numbers->n && strip->o.base; t++) {
         for (channel = strip->first; channel < strip->end; channel += HKV_LANES)
-            hk_recur_put(&strip->o, t, channel, strip->end, hkv_set(0.0f));
+            hk_recur_put(strip, t, channel, hkv_set(0.0f));
     }
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * recur for the threads of a work-group: a thread has a channel of v and its column of the state,
- * so that neighbours read neighbouring numbers. Channels of k and q come through local memory, a
- * part of them at a time, in two places by turns: while one is read the other is filled, and a step
- * has one barrier.
+ * recur for the threads of a work-group, where registers do not hold the state (recur_held.h): it
+ * lies in scratch. A thread has a channel of v and its column, so that neighbours read neighbouring
+ * numbers. Channels of k and q come through local memory, a part of them at a time, in two places
+ * by turns: while one is read the other is filled, and a step has one barrier.
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_RECUR_THREADS_H
 #define HEED_BACKENDS_KERNELS_OPS_RECUR_THREADS_H
@@ -64,6 +64,12 @@ HK_FN struct hk_recur_unit hk_recur_unit_get(const struct hk_recur_strip *strip,
     return unit;
 }
 
+/* Channel c of what row t of q, k or the decays has. */
+HK_FN float hk_recur_read(const struct hk_rows *rows, hk_i64 t, hk_i64 c)
+{
+    return hk_element(rows->dtype, hk_row(rows, t), c * rows->channel);
+}
+
 /* The unit's channels of rows into local memory, those that the thread brings. */
 HK_FN void hk_recur_bring(const struct hk_recur_strip *strip, const struct hk_recur_unit *unit,
                           hk_i64 id, HK_LOCAL struct hk_recur_rows *to)
@@ -74,16 +80,14 @@ HK_FN void hk_recur_bring(const struct hk_recur_strip *strip, const struct hk_re
         const hk_i64 c = unit->first + i;
 
         if (unit->way != HK_RECUR_BEFORE) {
-            to->key[i] = hk_recur_read(strip->k.dtype, strip, &strip->k, unit->writes, c);
-            to->query[i] = strip->o.base
-                               ? hk_recur_read(strip->q.dtype, strip, &strip->q, unit->writes, c)
-                               : 0.0f;
+            to->key[i] = hk_recur_read(&strip->k, unit->writes, c);
+            to->query[i] = strip->o.base ? hk_recur_read(&strip->q, unit->writes, c) : 0.0f;
         }
         if (unit->way == HK_RECUR_BEFORE || unit->way == HK_RECUR_BETWEEN)
-            to->next[i] = hk_recur_read(strip->k.dtype, strip, &strip->k, unit->asks, c);
+            to->next[i] = hk_recur_read(&strip->k, unit->asks, c);
         if (strip->decays && unit->way != HK_RECUR_BEHIND)
-            to->decay[i] = hk_recur_read(strip->decay.dtype, strip, &strip->decay, unit->asks,
-                                         strip->numbers->channels ? c : 0);
+            to->decay[i] =
+                hk_recur_read(&strip->decay, unit->asks, strip->numbers->channels ? c : 0);
         else
             to->decay[i] = 1.0f; /* changes nothing */
     }
@@ -156,10 +160,8 @@ HK_FN void hk_recur_column(const struct hk_recur_strip *strip, const struct hk_r
         hk_recur_unit_run(HK_RECUR_BETWEEN, unit, rows, s, own);
     else
         hk_recur_unit_run(HK_RECUR_BEHIND, unit, rows, s, own);
-    if (strip->o.base && unit->way != HK_RECUR_BEFORE &&
-        unit->first + unit->count >= strip->numbers->d_k)
-        hk_recur_put(&strip->o, unit->writes, channel, strip->end,
-                     hk_mul(own->o, strip->numbers->scale));
+    if (unit->way != HK_RECUR_BEFORE && unit->first + unit->count >= strip->numbers->d_k)
+        hk_recur_put(strip, unit->writes, channel, hk_mul(own->o, strip->numbers->scale));
 }
 
 /* The thread's column into scratch, and rows of o behind the last token. */
@@ -172,7 +174,7 @@ HK_FN void hk_recur_in(const struct hk_recur_strip *strip, hk_i64 id, struct hk_
     for (i = 0; i < strip->numbers->d_k; i++)
         strip->scratch[i * HK_THREADS + id] = hk_recur_state_get(strip, i, channel);
     for (i = strip->tokens; i < strip->numbers->n && strip->o.base; i++)
-        hk_recur_put(&strip->o, i, channel, strip->end, 0.0f);
+        hk_recur_put(strip, i, channel, 0.0f);
 }
 
 HK_FN void hk_recur_out(const struct hk_recur_strip *strip, hk_i64 id)

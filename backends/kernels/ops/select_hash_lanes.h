@@ -122,4 +122,66 @@ HK_FN void hk_hash_rows(const struct hk_hash *hash, const struct hk_hash_rows *r
     }
 }
 
+/* Rows of a round into the sums of their buckets, by ascending row. */
+HK_INLINE void hk_hash_sum(hk_u32 dtype, const struct hk_hash *hash,
+                           const struct hk_hash_rows *rows, hk_u32 round)
+{
+    HK_GLOBAL float *sums = hk_hash_sums(hash, round);
+    HK_GLOBAL hk_i32 *used = hk_hash_buckets(hash, round);
+    const hk_i64 d = rows->tokens.d, channel = rows->tokens.rows.channel;
+    HK_THREAD_ID(id);
+    hk_i64 t, i;
+
+    HK_EACH(id)
+        for (i = rows->first; i < rows->end; i++) {
+            const hk_i32 bucket = rows->bucket[i * rows->step];
+            HK_GLOBAL const char *row = hk_token_row(&rows->tokens, i);
+            HK_GLOBAL float *sum = sums + (bucket < 0 ? 0 : bucket) * hash->select->width;
+
+            if (bucket < 0)
+                continue;
+            if (id == 0)
+                used[bucket] = 0;
+            for (t = (hk_i64)id * HKV_LANES; t < d; t += (hk_i64)HK_THREADS * HKV_LANES)
+                hkv_store(sum + t,
+                          hkv_add(hkv_load(sum + t), hk_channels_read(dtype, row, channel, t, d)));
+        }
+}
+
+HK_FN void hk_hash_step(const struct hk_hash *hash, hk_i64 step)
+{
+    const hk_u32 round = (hk_u32)(step / 2), more = round + 1 < hash->select->n_rounds;
+    const struct hk_hash_rows rows = hk_hash_rows_get(hash, round);
+
+    if (step % 2 == 0) {
+        hk_hash_rows(hash, &rows, round);
+        if (more)
+            hk_hash_clear(hash, round);
+    } else if (more) {
+#define HK_SUM(type) hk_hash_sum(type, hash, &rows, round)
+        HK_BY_NUMBER(rows.tokens.rows.dtype, HK_SUM);
+#undef HK_SUM
+    } else {
+        hk_hash_end(hash);
+    }
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
+{
+    HK_GLOBAL const struct hk_select *select = HK_NUMBERS(call, struct hk_select);
+    const hk_i64 of_block = 2 * (hk_i64)select->n_rounds;
+    struct hk_steps at;
+
+    at.task = group;
+    at.step = 0;
+    while (at.task < call->op->tasks[HK_PASS]) {
+        struct hk_hash hash;
+
+        hk_hash_open(call, group, at.task, at.step / of_block, &hash);
+        hk_hash_step(&hash, at.step % of_block);
+        HK_BARRIER_ALL();
+        at = hk_steps_next(call, at, select->strip.run * of_block);
+    }
+}
+
 #endif

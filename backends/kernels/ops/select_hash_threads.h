@@ -1,86 +1,189 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * select by hashes for the threads of a work-group: each has a row of its own, and all read the
- * same element of the matrix.
+ * select by hashes for the threads of a work-group: tiles of 64 rows and 64 columns of a round's
+ * matrix (score_tiles.h), slice by slice. Behind the last slice each thread leaves the best
+ * candidate of its columns for each of its rows, and each row has a thread that takes the best of
+ * these.
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_SELECT_HASH_THREADS_H
 #define HEED_BACKENDS_KERNELS_OPS_SELECT_HASH_THREADS_H
 
-#define HK_ABREAST 4            /* products at a time: so many chains hide the latency of fma */
+#include "score_tiles.h"
 
-/* The largest candidates so far: of the s_j and of the -s_j. */
-struct hk_hash_best {
-    float high, low;
-    hk_i64 high_at, low_at;
+#define HK_HAS_SHARED 1
+
+#define HK_HASH_PARTS (HK_TILE / HK_TILE_OWN) /* threads that share a row of a tile */
+#define HK_HASH_BATCH 8 /* rows whose sums a thread loads before it adds to any of them */
+
+#if HK_TILE != HK_THREADS
+#error "each row has a thread"
+#endif
+
+struct hk_shared {
+    struct hk_tile_slice slice[2];
+    hk_u64 best[HK_TILE][HK_HASH_PARTS];
 };
 
-HK_INLINE void hk_hash_take(struct hk_hash_best *best, float s, hk_i64 j)
+/* What a thread keeps: its sums, and of its row the best candidate so far. */
+struct hk_hash_mine {
+    struct hk_tile_sums sums;
+    hk_u64 best;
+};
+
+/* What a block goes through in each round: empty buckets and the first slice; slices of tiles of
+ * rows and, within these, of columns; what rows take of a tile; sums. Last of all the ids. */
+enum { HK_HASH_BRING, HK_HASH_SLICE, HK_HASH_TAKE, HK_HASH_SUM, HK_HASH_END };
+
+/* All threads keep the same; number: of the slice, counted over all of a round. */
+struct hk_hash_walk {
+    hk_i64 task, block, row, column, slice, number;
+    hk_u32 round;
+    hk_i32 state;
+};
+
+HK_FN hk_i64 hk_hash_slices(const struct hk_hash *hash)
 {
-    if (hk_less(best->high, s) || j == 0) {
-        best->high = s;
-        best->high_at = j;
+    return hk_max((hash->select->d + HK_TILE_SLICE - 1) / HK_TILE_SLICE, 1);
+}
+
+/* The next slice: of the tile, of the next one beside it, of those of the next rows. */
+HK_FN struct hk_hash_walk hk_hash_after(const struct hk_hash *hash, struct hk_hash_walk at)
+{
+    at.number++;
+    at.slice++;
+    if (at.slice == hk_hash_slices(hash)) {
+        at.slice = 0;
+        at.column += HK_TILE;
     }
-    if (hk_less(s, best->low) || j == 0) {
-        best->low = s;
-        best->low_at = j;
+    if (at.column >= hash->select->candidates[at.round] / 2) {
+        at.column = 0;
+        at.row += HK_TILE;
+    }
+    return at;
+}
+
+/* ---- slices ---- */
+
+struct hk_hash_brought {
+    struct hk_quad x[HK_TILE_QUADS], r[HK_TILE_QUADS];
+};
+
+/* Quads of the matrix are of neighbouring columns: the term, and the first of the columns. */
+HK_FN hk_i32 hk_hash_term(hk_i32 id)
+{
+    return id % HK_TILE_SLICE;
+}
+
+HK_FN hk_i32 hk_hash_column(hk_i32 id, const int i)
+{
+    return (id / HK_TILE_SLICE + i * (HK_THREADS / HK_TILE_SLICE)) * HK_QUAD;
+}
+
+HK_FN void hk_hash_load(const struct hk_hash_rows *rows, const struct hk_hash_matrix *matrix,
+                        const struct hk_hash_walk *at, hk_i32 id, struct hk_hash_brought *to)
+{
+    const hk_i64 first = at->slice * HK_TILE_SLICE, d = rows->tokens.d;
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < HK_TILE_QUADS; i++) {
+        const hk_i64 row = rows->first + at->row + hk_tile_line(id, i);
+        const hk_i64 t = first + hk_tile_term(id), term = first + hk_hash_term(id);
+        const hk_i64 column = at->column + hk_hash_column(id, i);
+
+        hk_quad_clear(&to->x[i]);
+        hk_quad_clear(&to->r[i]);
+        if (t < d && row < rows->end && hk_token_present(&rows->tokens, row))
+            hk_quad_load(rows->tokens.rows.dtype, hk_token_row(&rows->tokens, row),
+                         rows->tokens.rows.channel, t, d, &to->x[i]);
+        if (term < d && column < matrix->columns)
+            hk_quad_load(HK_F32,
+                         (HK_GLOBAL const char *)(matrix->base + term * matrix->row),
+                         matrix->column, column, matrix->columns, &to->r[i]);
     }
 }
 
-HK_INLINE hk_i32 hk_hash_bucket(hk_u32 dtype, const struct hk_tokens *tokens, hk_i64 i,
-                                const struct hk_hash_matrix *matrix)
+HK_FN void hk_hash_store(const struct hk_hash_rows *rows, hk_i32 id,
+                         const struct hk_hash_brought *brought, HK_LOCAL struct hk_tile_slice *to)
 {
-    HK_GLOBAL const char *row = hk_token_row(tokens, i);
-    struct hk_hash_best best;
-    hk_i64 j, t;
-    int a;
+    int i, j;
 
-    best.high = best.low = 0.0f;
-    best.high_at = best.low_at = 0;
-    for (j = 0; j < matrix->columns; j += HK_ABREAST) {
-        float sums[HK_ABREAST];
-
+    HK_UNROLL
+    for (i = 0; i < HK_TILE_QUADS; i++) {
+        hk_quad_put(rows->tokens.rows.dtype, &brought->x[i],
+                    to->x + hk_tile_line(id, i) * HK_TILE_LINE + hk_tile_term(id));
         HK_UNROLL
-        for (a = 0; a < HK_ABREAST; a++)
-            sums[a] = 0.0f;
-        for (t = 0; t < tokens->d; t++) {
-            const float x = hk_element(dtype, row, t * tokens->rows.channel);
-
-            HK_UNROLL
-            for (a = 0; a < HK_ABREAST; a++)
-                sums[a] = hk_fma(x,
-                                 matrix->base[t * matrix->row +
-                                              hk_min(j + a, matrix->columns - 1) * matrix->column],
-                                 sums[a]);
-        }
-        for (a = 0; a < HK_ABREAST && j + a < matrix->columns; a++)
-            hk_hash_take(&best, sums[a], j + a);
+        for (j = 0; j < HK_QUAD; j++)
+            to->q[(hk_hash_column(id, i) + j) * HK_TILE_LINE + hk_hash_term(id)] =
+                hk_float(brought->r[i].word[j]);
     }
-    return (hk_i32)(hk_less(best.high, hk_sub(0.0f, best.low)) ? matrix->columns + best.low_at
-                                                               : best.high_at);
 }
 
-HK_INLINE void hk_hash_rows_of(hk_u32 dtype, const struct hk_hash_rows *rows,
-                               const struct hk_hash_matrix *matrix)
+/* ---- candidates ---- */
+
+/* The best candidate of the thread's columns for row i of its rows, as a number that is larger for
+ * a better one: the largest |s|, then the lowest place. 0: none. NaN in place 0 is above all. */
+HK_FN hk_u64 hk_hash_candidate(const struct hk_tile_sums *sums, const int i, hk_i32 id,
+                               hk_i64 column, hk_i64 columns)
 {
-    HK_THREAD_ID(id);
-    hk_i64 i;
+    hk_u32 most = 0, place = 0xffffffffu;
+    int j;
 
-    HK_EACH(id)
-        for (i = rows->first + id; i < rows->end; i += HK_THREADS)
-            rows->bucket[i * rows->step] =
-                hk_token_present(&rows->tokens, i)
-                    ? hk_hash_bucket(dtype, &rows->tokens, i, matrix)
-                    : -1;
+    HK_UNROLL
+    for (j = 0; j < HK_TILE_OWN; j++) {
+        const float s = sums->of[i][j];
+        const hk_u32 size = hk_word(hk_abs_f(s)) + 1;
+
+        if (column + hk_tile_column(id, j) < columns && hk_ordered(s))
+            most = size > most ? size : most;
+    }
+    HK_UNROLL
+    for (j = 0; j < HK_TILE_OWN; j++) {
+        const float s = sums->of[i][j];
+        const hk_i64 at = column + hk_tile_column(id, j);
+        const hk_u32 candidate = (hk_u32)(hk_less(s, 0.0f) ? columns + at : at);
+
+        if (at < columns && hk_ordered(s) && hk_word(hk_abs_f(s)) + 1 == most)
+            place = candidate < place ? candidate : place;
+    }
+    if (column + hk_tile_column(id, 0) == 0 && !hk_ordered(sums->of[i][0]))
+        return ~(hk_u64)0;
+    return most == 0 ? 0 : (hk_u64)most << 32 | (0xffffffffu - place);
 }
 
-HK_FN void hk_hash_rows(const struct hk_hash *hash, const struct hk_hash_rows *rows, hk_u32 round)
+HK_FN void hk_hash_leave(const struct hk_hash_matrix *matrix, const struct hk_hash_walk *at,
+                         hk_i32 id, const struct hk_tile_sums *sums,
+                         HK_LOCAL struct hk_shared *shared)
 {
-    const struct hk_hash_matrix matrix = hk_hash_matrix_get(hash, round);
+    int i;
 
-#define HK_ROWS(type) hk_hash_rows_of(type, rows, &matrix)
-    HK_BY_NUMBER(rows->tokens.rows.dtype, HK_ROWS);
-#undef HK_ROWS
+    HK_UNROLL
+    for (i = 0; i < HK_TILE_OWN; i++)
+        shared->best[hk_tile_row(id, i)][id / HK_HASH_PARTS] =
+            hk_hash_candidate(sums, i, id, at->column, matrix->columns);
 }
+
+/* The best of a tile for the thread's row; behind the last columns it is the row's bucket. */
+HK_FN void hk_hash_take(const struct hk_hash_rows *rows, const struct hk_hash_matrix *matrix,
+                        const struct hk_hash_walk *at, hk_i32 id,
+                        HK_LOCAL const struct hk_shared *shared, struct hk_hash_mine *mine)
+{
+    const hk_i64 row = rows->first + at->row + id;
+    int i;
+
+    mine->best = at->column == 0 ? 0 : mine->best;
+    for (i = 0; i < HK_HASH_PARTS; i++) {
+        const hk_u64 other = shared->best[id][i];
+
+        mine->best = other > mine->best ? other : mine->best;
+    }
+    if (at->column + HK_TILE >= matrix->columns && row < rows->end)
+        rows->bucket[row * rows->step] = hk_token_present(&rows->tokens, row)
+                                             ? (hk_i32)(0xffffffffu - (hk_u32)mine->best)
+                                             : -1;
+}
+
+#include "select_hash_tasks.h"
 
 #endif

@@ -26,8 +26,7 @@ struct hk_topk {
     HK_GLOBAL hk_i64 *chosen;           /* [rows][parts][count], if there are several parts */
 };
 
-/* number: of the strip, counted over items and heads of x. What parts share is in the scratch of
- * group 0. */
+/* number: of the strip, counted over items and heads of x. */
 HK_FN void hk_topk_open(const struct hk_call *call, hk_i64 group, hk_i64 number,
                         struct hk_topk *topk)
 {
@@ -49,9 +48,8 @@ HK_FN void hk_topk_open(const struct hk_call *call, hk_i64 group, hk_i64 number,
     topk->bars = (HK_GLOBAL float *)(scratch + select->scratch_at[HK_SCRATCH_BARS]);
     topk->held = (HK_GLOBAL hk_i64 *)(scratch + select->scratch_at[HK_SCRATCH_HELD]);
     topk->columns = (HK_GLOBAL float *)(scratch + select->scratch_at[HK_SCRATCH_COLUMNS]);
-    topk->chosen =
-        (HK_GLOBAL hk_i64 *)(hk_scratch(call, 0) + select->scratch_at[HK_SCRATCH_CHOSEN]) +
-        number * strip->run * select->parts * select->count;
+    topk->chosen = (HK_GLOBAL hk_i64 *)hk_common(call) +
+                   number * strip->run * select->parts * select->count;
 }
 
 /* Row `column` of the strip in q or y. */

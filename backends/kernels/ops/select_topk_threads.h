@@ -1,91 +1,281 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * select by scores for the threads of a work-group: each has a query row of its own, so that they
- * wait for nothing, and all read the same token.
+ * select by scores for the threads of a work-group: tiles of 64 tokens and the query rows of a
+ * strip (score_tiles.h), slice by slice. With the last slice each thread compares its scores with
+ * the bars of their rows, and leaves those that reach them in local memory; then each row has a
+ * thread that takes them up, in the order of their tokens.
+ *
+ * A row's list holds orders of scores (choice.h) and their tokens, a row beside the other. When it
+ * is full all rows are cut, as neighbours then do the same: to `count` of the largest or some more.
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_SELECT_TOPK_THREADS_H
 #define HEED_BACKENDS_KERNELS_OPS_SELECT_TOPK_THREADS_H
 
-#define HK_ABREAST 4            /* tokens at a time: so many chains hide the latency of fma */
+#include "score_tiles.h"
 
-/* The next present tokens of [*token, end); how many. */
-HK_FN hk_i64 hk_topk_abreast(const struct hk_tokens *tokens, hk_i64 *token, hk_i64 end,
-                             hk_i64 *index)
+#define HK_HAS_SHARED 1
+
+#if HK_THREADS != HK_SELECT_QUERIES || HK_TILE != HK_THREADS
+#error "each row has a thread"
+#endif
+
+struct hk_shared {
+    struct hk_tile_slice slice[2];
+    float scores[HK_TILE * HK_TILE_PITCH]; /* [token][row] */
+    struct hk_topk topk;
+    hk_i64 first, end;                     /* tokens of the part */
+    HK_GLOBAL const char *q[HK_TILE];      /* rows; NULL from n on */
+    float bars[HK_TILE];
+    hk_u32 wanted[HK_TILE][2];             /* of each row: tokens of a tile that reach its bar */
+    hk_u32 full[2];                        /* by turns of tiles: a list wants to be cut */
+};
+
+/* What a thread keeps: its sums, and of its row how many keys there are, and the bar. */
+struct hk_topk_mine {
+    struct hk_tile_sums sums;
+    hk_i64 held;
+    float bar;
+};
+
+/* ---- lists ---- */
+
+/* The list of a row: orders, then as many tokens, `step` apart. */
+struct hk_topk_list {
+    HK_GLOBAL hk_i32 *orders, *tokens;
+    hk_i64 step;
+};
+
+HK_FN struct hk_topk_list hk_topk_list_get(HK_LOCAL const struct hk_topk *topk, hk_i32 row)
 {
-    hk_i64 n = 0;
+    struct hk_topk_list list;
 
-    for (; *token < end && n < HK_ABREAST; ++*token) {
-        if (hk_token_present(tokens, *token))
-            index[n++] = *token;
-    }
-    return n;
+    list.step = topk->select->strip.run;
+    list.orders = (HK_GLOBAL hk_i32 *)topk->keys + row;
+    list.tokens = list.orders + (topk->select->room + HK_SELECT_MORE) * list.step;
+    return list;
 }
 
-/* Tokens [token, end) for one query row. */
-HK_INLINE void hk_topk_tokens(hk_u32 dtype, const struct hk_topk *topk, hk_i64 column,
-                              hk_i64 token, hk_i64 end)
+/* Where a list is cut: all from `least` on stay, of those that are equal to it the first. */
+struct hk_topk_cut {
+    hk_i64 least, equal, found;
+};
+
+HK_FN hk_i64 hk_topk_from(const struct hk_topk_list *list, hk_i64 n, hk_i64 least)
 {
-    HK_GLOBAL const float *q = topk->columns + column;
-    const hk_i64 channel = topk->tokens.rows.channel;
-    hk_i64 index[HK_ABREAST], n, t;
+    const hk_i32 border = (hk_i32)least;
+    hk_i64 found = 0, i;
+
+    HK_UNROLL_FEW
+    for (i = 0; i < n; i++)
+        found += list->orders[i * list->step] >= border ? 1 : 0;
+    return found;
+}
+
+/* Halves what lies between the smallest and the largest until `count` to `most` of n keys stay. */
+HK_FN struct hk_topk_cut hk_topk_cut_find(const struct hk_topk_list *list, hk_i64 n, hk_i64 count,
+                                          hk_i64 most)
+{
+    hk_i64 high = HK_NO_KEY, above = 0, i;
+    struct hk_topk_cut cut;
+
+    cut.least = ~HK_NO_KEY;
+    cut.found = cut.equal = n;
+    HK_UNROLL_FEW
+    for (i = 0; i < n; i++) {
+        const hk_i64 order = list->orders[i * list->step];
+
+        cut.least = hk_min(order, cut.least);
+        high = hk_max(order, high);
+    }
+    high++;                             /* `above` keys are high or more */
+    while (cut.found > most && high - cut.least > 1) {
+        const hk_i64 middle = cut.least + (high - cut.least) / 2;
+        const hk_i64 found = hk_topk_from(list, n, middle);
+
+        if (found >= count) {
+            cut.least = middle;
+            cut.found = found;
+        } else {
+            high = middle;
+            above = found;
+        }
+    }
+    if (cut.found > most) {
+        cut.found = count;
+        cut.equal = count - above;
+    }
+    return cut;
+}
+
+/* Does a key stay? They are asked in their order. */
+HK_FN int hk_topk_stays(struct hk_topk_cut *cut, hk_i32 order)
+{
+    if (order == cut->least)
+        return cut->equal-- > 0;
+    return order > cut->least;
+}
+
+HK_FN void hk_topk_cut_list(HK_LOCAL const struct hk_topk *topk, hk_i32 row,
+                            struct hk_topk_mine *mine)
+{
+    const hk_i64 count = topk->select->count, spare = topk->select->room - count;
+    const struct hk_topk_list list = hk_topk_list_get(topk, row);
+    struct hk_topk_cut cut;
+    hk_i64 kept = 0, i;
+
+    if (mine->held <= count + spare / 4)
+        return;
+    cut = hk_topk_cut_find(&list, mine->held, count, count + spare / 4);
+    mine->bar = hk_order_bar((hk_i32)cut.least);
+    for (i = 0; i < mine->held; i++) {
+        const hk_i32 order = list.orders[i * list.step];
+
+        if (hk_topk_stays(&cut, order)) {
+            list.orders[kept * list.step] = order;
+            list.tokens[kept * list.step] = list.tokens[i * list.step];
+            kept++;
+        }
+    }
+    mine->held = kept;
+}
+
+/* ---- slices ---- */
+
+struct hk_topk_brought {
+    struct hk_quad x[HK_TILE_QUADS], q[HK_TILE_QUADS];
+};
+
+HK_FN hk_i64 hk_topk_slices(HK_LOCAL const struct hk_topk *topk)
+{
+    return hk_max((topk->select->d + HK_TILE_SLICE - 1) / HK_TILE_SLICE, 1);
+}
+
+HK_FN hk_i64 hk_topk_tiles(HK_LOCAL const struct hk_shared *shared)
+{
+    return hk_max((shared->end - shared->first + HK_TILE - 1) / HK_TILE, 0);
+}
+
+/* Slice `number` of the part's tiles: what is not there is 0. */
+HK_FN void hk_topk_load(const struct hk_call *call, HK_LOCAL const struct hk_shared *shared,
+                        hk_i64 tile, hk_i64 slice, hk_i32 id, struct hk_topk_brought *to)
+{
+    const struct hk_tokens tokens = shared->topk.tokens;
+    HK_GLOBAL const struct hk_array *q = call->arrays + HK_SELECT_Q;
+    const hk_i64 t = slice * HK_TILE_SLICE + hk_tile_term(id), d = tokens.d;
     int i;
 
-    while ((n = hk_topk_abreast(&topk->tokens, &token, end, index)) > 0) {
-        HK_GLOBAL const char *rows[HK_ABREAST];
-        float sums[HK_ABREAST];
+    HK_UNROLL
+    for (i = 0; i < HK_TILE_QUADS; i++) {
+        const hk_i32 line = hk_tile_line(id, i);
+        const hk_i64 token = shared->first + tile * HK_TILE + line;
+        HK_GLOBAL const char *const row = shared->q[line];
 
-        HK_UNROLL
-        for (i = 0; i < HK_ABREAST; i++) {
-            rows[i] = hk_token_row(&topk->tokens, index[i < n ? i : 0]);
-            sums[i] = 0.0f;
-        }
-        for (t = 0; t < topk->select->d; t++) {
-            const float a = q[t * HK_THREADS];
-
-            HK_UNROLL
-            for (i = 0; i < HK_ABREAST; i++)
-                sums[i] = hk_fma(hk_element(dtype, rows[i], t * channel), a, sums[i]);
-        }
-        for (i = 0; i < n; i++) {
-            if (hk_not_less(sums[i], topk->bars[column]))
-                hk_topk_add(topk, column, sums[i], index[i]);
-        }
+        hk_quad_clear(&to->x[i]);
+        hk_quad_clear(&to->q[i]);
+        if (t < d && token < shared->end && hk_token_present(&tokens, token))
+            hk_quad_load(tokens.rows.dtype, hk_token_row(&tokens, token), tokens.rows.channel, t, d,
+                         &to->x[i]);
+        if (t < d && row)
+            hk_quad_load(q->dtype, row, q->stride[5], t, d, &to->q[i]);
     }
 }
 
-HK_FN void hk_topk_begin(const struct hk_topk *topk)
+HK_FN void hk_topk_store(const struct hk_call *call, HK_LOCAL const struct hk_shared *shared,
+                         hk_i32 id, const struct hk_topk_brought *brought,
+                         HK_LOCAL struct hk_tile_slice *to)
 {
-    HK_THREAD_ID(id);
+    const hk_u32 x = shared->topk.tokens.rows.dtype;
+    const hk_u32 q = call->arrays[HK_SELECT_Q].dtype;
+    int i;
 
-    HK_EACH(id)
-        if (id < topk->n) {
-            hk_topk_start(topk, id);
-            hk_topk_column(topk, id, topk->columns + id, HK_THREADS);
+    HK_UNROLL
+    for (i = 0; i < HK_TILE_QUADS; i++) {
+        const hk_i32 at = hk_tile_line(id, i) * HK_TILE_LINE + hk_tile_term(id);
+
+        hk_quad_put(x, &brought->x[i], to->x + at);
+        hk_quad_put(q, &brought->q[i], to->q + at);
+    }
+}
+
+/* ---- scores ---- */
+
+/* The thread's tokens of a tile that are there, a bit each. */
+HK_FN hk_u32 hk_topk_there(HK_LOCAL const struct hk_shared *shared, hk_i64 tile, hk_i32 id)
+{
+    const struct hk_tokens tokens = shared->topk.tokens;
+    hk_u32 there = 0;
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < HK_TILE_OWN; i++) {
+        const hk_i64 token = shared->first + tile * HK_TILE + hk_tile_row(id, i);
+
+        if (token < shared->end && hk_token_present(&tokens, token))
+            there |= 1u << i;
+    }
+    return there;
+}
+
+/* Scores that reach the bars of their rows, to where the rows' threads look for them. */
+HK_FN void hk_topk_leave(HK_LOCAL struct hk_shared *shared, hk_i64 tile, hk_i32 id,
+                         const struct hk_tile_sums *sums)
+{
+    const hk_u32 there = hk_topk_there(shared, tile, id);
+    int i, j;
+
+    HK_UNROLL
+    for (j = 0; j < HK_TILE_OWN; j++) {
+        const hk_i32 row = hk_tile_column(id, j);
+        const float bar = shared->bars[row];
+        hk_u32 any = 0, words[2] = { 0, 0 };
+
+        HK_UNROLL
+        for (i = 0; i < HK_TILE_OWN; i++)
+            any |= hk_not_less(sums->of[i][j], bar) ? 1u << i : 0;
+        any &= there;
+        if (any == 0)
+            continue;
+        HK_UNROLL
+        for (i = 0; i < HK_TILE_OWN; i++) {
+            shared->scores[hk_tile_row(id, i) * HK_TILE_PITCH + row] = sums->of[i][j];
+            words[i * 2 / HK_TILE_OWN] |= (any >> i & 1) << hk_tile_row(id, i) % 32;
         }
+        if (words[0] != 0)
+            hk_local_or(&shared->wanted[row][0], words[0]);
+        if (words[1] != 0)
+            hk_local_or(&shared->wanted[row][1], words[1]);
+    }
 }
 
-HK_FN void hk_topk_part(const struct hk_topk *topk, hk_i64 part)
+/* Those of its row into its list. */
+HK_FN void hk_topk_take(HK_LOCAL struct hk_shared *shared, hk_i64 tile, hk_i32 id,
+                        struct hk_topk_mine *mine)
 {
-    const hk_i64 first = part * topk->select->part_tokens;
-    const hk_i64 end = hk_min(first + topk->select->part_tokens, topk->tokens.end);
-    HK_THREAD_ID(id);
+    const struct hk_topk_list list = hk_topk_list_get(&shared->topk, id);
+    hk_u64 wanted = shared->wanted[id][0] | (hk_u64)shared->wanted[id][1] << 32;
 
-    HK_EACH(id)
-        if (id < topk->n) {
-#define HK_TOKENS(type) hk_topk_tokens(type, topk, id, first, end)
-            HK_BY_NUMBER(topk->tokens.rows.dtype, HK_TOKENS);
-#undef HK_TOKENS
+    shared->wanted[id][0] = shared->wanted[id][1] = 0;
+    if (id >= shared->topk.n)
+        return;
+    if (shared->full[tile % 2] != 0)
+        hk_topk_cut_list(&shared->topk, id, mine);
+    for (; wanted != 0; wanted &= wanted - 1) {
+        const hk_i32 i = hk_first_bit(wanted);
+        const float score = shared->scores[i * HK_TILE_PITCH + id];
+
+        if (hk_not_less(score, mine->bar)) {
+            list.orders[mine->held * list.step] = hk_order_of(score);
+            list.tokens[mine->held * list.step] =
+                (hk_i32)(shared->first + tile * HK_TILE + i);
+            mine->held++;
         }
+    }
+    shared->bars[id] = mine->bar;
+    if (mine->held > shared->topk.select->room)
+        hk_local_or(&shared->full[(tile + 1) % 2], 1);
 }
 
-HK_FN void hk_topk_end(const struct hk_topk *topk, hk_i64 first, hk_i64 step)
-{
-    HK_THREAD_ID(id);
-
-    HK_EACH(id)
-        if (id < topk->n)
-            hk_topk_finish(topk, id, first, step, topk->select->parts);
-}
+#include "select_topk_tasks.h"
 
 #endif
