@@ -13,6 +13,7 @@
 #include "cuts.h"
 #include "group_out.h"
 #include "group_scores.h"
+#include "group_stretch.h"
 #include "group_values.h"
 #include "listed.h"
 #include "walk.h"
@@ -22,17 +23,10 @@
 /* Of a block's scores: nothing yet, and where its K lies. */
 HK_FN void hk_scores_begin(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
-    hk_i32 r, c;
-
 #if HK_SCALES
     hk_totals_clear(me);
 #endif
-    HK_UNROLL
-    for (r = 0; r < HK_TR; r++) {
-        HK_UNROLL
-        for (c = 0; c < 4; c++)
-            me->s[r][c] = 0.0f;
-    }
+    hk_scores_clear(me);
     hk_find_k(g, id, me);
     hk_fetch_k(g, id, 0, me);
 }
@@ -71,7 +65,8 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
         HK_EACH(id) {
             hk_fetch_k(g, id, t0 + HK_SLICE, &mine[HK_OWN(id)]);
             if (!hk_is_apart(g))
-                hk_score_slice(g, id, (hk_i32)(t0 % HK_KEPT), &mine[HK_OWN(id)]);
+                hk_score_slice(g, id, g->shared->q + t0 % HK_KEPT * HK_Q_LINE,
+                               &mine[HK_OWN(id)]);
 #if HK_SCALES
             hk_query_sums(g, id, (hk_i32)(t0 % HK_KEPT), &mine[HK_OWN(id)]);
             if ((t0 + HK_SLICE) % group == 0 || t0 + HK_SLICE >= d)
@@ -170,6 +165,10 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
     hk_block_look(g, mine);
     any = hk_joined(shared->any);
     hk_block_scores(g, mine, any);
+#if HK_BIASES
+    hk_block_dots(g, mine, any);
+    hk_block_biases(g, mine, any);
+#endif
     HK_EACH(id) {
         hk_score_end(g, id, &mine[HK_OWN(id)]);
         if (any != 0 && id == 0)

@@ -40,6 +40,7 @@
 #endif
 #define HK_CUTS (!HK_ONE_RANGE && !HK_FEW && !HK_MATRIX)        /* strips may be cut (cuts.h) */
 #define HK_LISTS (HK_CUTS && HK_PLAIN)  /* a strip may have lists of its rows (listed.h) */
+#define HK_BIASES (HK_CUTS && !HK_PLAIN)        /* by distances (group_stretch.h) */
 #define HK_TR_STEP (HK_TR < 4 ? HK_TR : 4)
 #ifndef HK_THREADS
 #define HK_THREADS (16 * HK_ROWS / HK_TR)
@@ -123,6 +124,16 @@ struct hk_group_scales {
 };
 #endif
 
+#if HK_BIASES
+/* Coordinates of the rows and of a block's keys, and distances from there to the last row and from
+ * the first key. */
+struct hk_distances {
+    hk_i64 q[HK_ROWS], k[HK_BLOCK];
+    hk_i32 from_row[HK_ROWS], to_key[HK_BLOCK];
+    float factor[HK_ROWS];              /* of what a bias gives to a row */
+};
+#endif
+
 struct hk_shared {
 #if HK_MATRIX
     union hk_mma_inputs in;
@@ -147,6 +158,9 @@ struct hk_shared {
         struct {                        /* of a sub-source that opens: before anything is staged */
             hk_i64 lo[HK_ROWS * HK_REACHES], hi[HK_ROWS * HK_REACHES];
         } reach;
+#if HK_BIASES
+        struct hk_distances distances;
+#endif
     } in;
     union {
         float red[HK_ROWS * HK_RED_LINE];       /* what the threads of a row's line have */
@@ -189,6 +203,10 @@ struct hk_shared {
 #endif
 #if HK_CUTS
     struct hk_few_shared few;
+#if HK_BIASES
+    hk_i32 first_row, last_row;         /* of those that are no longer than the item */
+    hk_u32 uneven, reserved_2;          /* coordinates are not what they are taken for */
+#endif
     hk_u32 cut, apart;                  /* 1: the group has a part of the strip; rows have lists of
                                          * their own (listed.h) */
 #endif
@@ -200,6 +218,9 @@ struct hk_mine {
     float s[HK_TR][4];
     float o[HK_TR][HK_TC], acc_o[HK_TR][HK_TC];
     float l[HK_TR], acc_l[HK_TR];
+#if HK_BIASES
+    hk_u32 gone;                        /* bit 4 * r + c: a bias has removed the key of a score */
+#endif
 #if HK_SCALES
     float total[HK_TR][4];       /* s over the groups that are done */
     float sum[HK_TR];            /* of Q over the group at hand, where it has minima */

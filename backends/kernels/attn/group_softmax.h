@@ -27,7 +27,7 @@ HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
     hk_i32 r, c;
 
     HK_MARK(softmax);
-#if !HK_PLAIN
+#if !HK_PLAIN && !HK_BIASES
     hk_logits(g, id, me);
 #endif
     HK_UNROLL

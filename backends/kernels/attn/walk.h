@@ -16,12 +16,35 @@
 #include "ranges.h"
 #endif
 
+#if HK_BIASES
+/* The first and the last row of the item, if there are any. */
+HK_FN void hk_rows_ends(const struct hk_group *g)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_i32 i;
+
+    shared->first_row = -1;
+    shared->last_row = 0;
+    HK_NO_UNROLL
+    for (i = 0; i < HK_ROWS; i++) {
+        if (shared->active[i] != 2)
+            continue;
+        shared->last_row = i;
+        if (shared->first_row < 0)
+            shared->first_row = i;
+    }
+}
+#endif
+
 /* Before the first source of the first window. */
 HK_FN void hk_walk_begin(const struct hk_group *g)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
     const hk_i32 first = hk_rows_first(g);
 
+#if HK_BIASES
+    hk_rows_ends(g);
+#endif
     shared->windows = first < 0 ? 0 : hk_rows_agree(g, first) ? 1 : HK_ROWS;
     shared->window = -1;
     shared->window_first = first < 0 ? 0 : first;
