@@ -284,6 +284,7 @@ HK_FN void hk_block_biases(const struct hk_group *g, struct hk_mine *mine, hk_u6
     HK_THREAD_ID(id);
 
     HK_EACH(id) {
+        (void)id;
         if (any != 0)
             hk_scores_end(g, &mine[HK_OWN(id)]);
     }
