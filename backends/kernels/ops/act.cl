@@ -121,7 +121,8 @@ HK_FN void hk_act_strip_run(const struct hk_act_strip *act, hk_i64 first, hk_i64
             if (more)
                 hk_act_ask(&x, &factor, &add, &walk, next);
             hk_vector_put(&y, hk_stream_at(&y, at),
-                          hk_act_vector(act, hk_raw_vector(&x, raw), hk_raw_vector(&factor, raw + 1),
+                          hk_act_vector(act, hk_raw_vector(&x, raw),
+                                        hk_raw_vector(&factor, raw + 1),
                                         hk_raw_vector(&add, raw + 2)));
         }
     }
