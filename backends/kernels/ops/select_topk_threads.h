@@ -24,6 +24,7 @@ struct hk_shared {
     struct hk_tile_slice slice[2];
     float scores[HK_TILE * HK_TILE_PITCH]; /* [token][row] */
     struct hk_topk topk;
+    struct hk_quads x, of_q;               /* of_q: but for its base */
     hk_i64 first, end;                     /* tokens of the part */
     HK_GLOBAL const char *q[HK_TILE];      /* rows; NULL from n on */
     float bars[HK_TILE];
@@ -156,46 +157,66 @@ HK_FN hk_i64 hk_topk_tiles(HK_LOCAL const struct hk_shared *shared)
     return hk_max((shared->end - shared->first + HK_TILE - 1) / HK_TILE, 0);
 }
 
-/* Slice `number` of the part's tiles: what is not there is 0. */
-HK_FN void hk_topk_load(const struct hk_call *call, HK_LOCAL const struct hk_shared *shared,
-                        hk_i64 tile, hk_i64 slice, hk_i32 id, struct hk_topk_brought *to)
+/* Quads of x of a slice of a tile; what is not there is 0. */
+HK_INLINE void hk_topk_load_x(const int words, HK_LOCAL const struct hk_shared *shared, hk_i64 tile,
+                              hk_i64 t, hk_i32 id, struct hk_quad *to)
 {
-    const struct hk_tokens tokens = shared->topk.tokens;
-    HK_GLOBAL const struct hk_array *q = call->arrays + HK_SELECT_Q;
-    const hk_i64 t = slice * HK_TILE_SLICE + hk_tile_term(id), d = tokens.d;
-    int i;
+    const struct hk_quads x = shared->x;
+    const struct hk_entries mask = shared->topk.tokens.mask;
+    const hk_i64 first = shared->first + tile * HK_TILE;
+    const hk_i32 left = t < x.d ? (hk_i32)hk_min(shared->end - first, HK_TILE) : 0;
+    HK_GLOBAL const char *const row = hk_byte(x.base, (first + hk_tile_line(id, 0)) * x.row);
+    hk_i32 i;
 
     HK_UNROLL
     for (i = 0; i < HK_TILE_QUADS; i++) {
         const hk_i32 line = hk_tile_line(id, i);
-        const hk_i64 token = shared->first + tile * HK_TILE + line;
-        HK_GLOBAL const char *const row = shared->q[line];
 
-        hk_quad_clear(&to->x[i]);
-        hk_quad_clear(&to->q[i]);
-        if (t < d && token < shared->end && hk_token_present(&tokens, token))
-            hk_quad_load(tokens.rows.dtype, hk_token_row(&tokens, token), tokens.rows.channel, t, d,
-                         &to->x[i]);
-        if (t < d && row)
-            hk_quad_load(q->dtype, row, q->stride[5], t, d, &to->q[i]);
+        hk_quad_fill(&to[i], 0);
+        if (line < left && (!mask.base || hk_entry_u8(&mask, first + line) != 0))
+            hk_quad_load(words, &x, row + i * HK_TILE_LINES * x.row, t, &to[i]);
     }
 }
 
-HK_FN void hk_topk_store(const struct hk_call *call, HK_LOCAL const struct hk_shared *shared,
-                         hk_i32 id, const struct hk_topk_brought *brought,
-                         HK_LOCAL struct hk_tile_slice *to)
+/* The same of q. */
+HK_INLINE void hk_topk_load_q(const int words, HK_LOCAL const struct hk_shared *shared, hk_i64 t,
+                              hk_i32 id, struct hk_quad *to)
 {
-    const hk_u32 x = shared->topk.tokens.rows.dtype;
-    const hk_u32 q = call->arrays[HK_SELECT_Q].dtype;
-    int i;
+    const struct hk_quads q = shared->of_q;
+    hk_i32 i;
 
     HK_UNROLL
     for (i = 0; i < HK_TILE_QUADS; i++) {
-        const hk_i32 at = hk_tile_line(id, i) * HK_TILE_LINE + hk_tile_term(id);
+        HK_GLOBAL const char *const row = shared->q[hk_tile_line(id, i)];
 
-        hk_quad_put(x, &brought->x[i], to->x + at);
-        hk_quad_put(q, &brought->q[i], to->q + at);
+        hk_quad_fill(&to[i], 0);
+        if (t < q.d && row)
+            hk_quad_load(words, &q, row, t, &to[i]);
     }
+}
+
+HK_FN void hk_topk_load(HK_LOCAL const struct hk_shared *shared, hk_i64 tile, hk_i64 slice,
+                        hk_i32 id, struct hk_topk_brought *to)
+{
+    const hk_i64 t = slice * HK_TILE_SLICE + hk_tile_term(id);
+
+#define HK_LOAD(words) hk_topk_load_x(words, shared, tile, t, id, to->x)
+    HK_BY_WORDS(shared->x.words, HK_LOAD);
+#undef HK_LOAD
+#define HK_LOAD(words) hk_topk_load_q(words, shared, t, id, to->q)
+    HK_BY_WORDS(shared->of_q.words, HK_LOAD);
+#undef HK_LOAD
+}
+
+HK_FN void hk_topk_store(HK_LOCAL const struct hk_shared *shared, hk_i32 id,
+                         const struct hk_topk_brought *brought, HK_LOCAL struct hk_tile_slice *to)
+{
+#define HK_STORE(type) hk_tile_put(type, id, brought->x, to->x)
+    HK_BY_NUMBER(shared->x.dtype, HK_STORE);
+#undef HK_STORE
+#define HK_STORE(type) hk_tile_put(type, id, brought->q, to->q)
+    HK_BY(HK_FLOAT_TYPES, shared->of_q.dtype, HK_STORE);
+#undef HK_STORE
 }
 
 /* ---- scores ---- */
