@@ -3,13 +3,14 @@
  *
  * An encoder of a long document, layer by layer: embedded tokens, then for each layer projections,
  * rotary positions, a window with global tokens, and a hidden layer with GELU, each with its
- * residual and norm. Plans are made once; layers differ in their weights alone. The weights are
+ * residual and norm. A layer is one plan, whose runs differ in their weights alone. The weights are
  * noise. It runs on the reference and on the fastest device, and wants the same words.
  */
-#include <heed/mechanisms.h>
 #include <heed/nn.h>
+#include <heed/programs.h>
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +43,10 @@ static struct model {
     struct layer layer[LAYERS];
 } model;
 
-/* Of one text: x goes through all layers. q, k, v, o: heads side by side in a row. */
+/* Of one text: x goes through all layers. */
 static struct rows {
     int32_t ids[TOKENS];
-    float x[TOKENS * DIM], q[TOKENS * DIM], k[TOKENS * DIM], v[TOKENS * DIM], o[TOKENS * DIM];
-    float hidden[TOKENS * HIDDEN];
+    float x[TOKENS * DIM];
 } text;
 
 static void noise(float *to, int64_t n, float size)
@@ -82,12 +82,26 @@ static void model_make(void)
         text.ids[i] = i * 7 % WORDS;
 }
 
-/* ---- plans ---- */
+/* ---- a layer as one plan ---- */
 
-/* An operation, and the memory of a run. */
-struct encoder {
-    heed_queue *queue;
-    heed_plan *embed, *project, *out, *up, *down, *rope, *attend, *norm;
+/* Arrays of the program: what a run brings, then what lives in the workspace. */
+enum { X, LAYER, COS, SIN, ARGS, Q = ARGS, K, V, O, WIDE, ARRAYS };
+
+/* The layer in the making: a step is what a plan and a run of its operation take. */
+struct program {
+    heed_program_step steps[16];
+    uint32_t n;
+    heed_linear_desc linear[6];
+    heed_linear_args linear_args[6];
+    uint32_t n_linear;
+    heed_rope_desc rope;
+    heed_rope_args rope_args[2];
+    heed_norm_desc norm;
+    heed_norm_args norm_args[2];
+    heed_mechanism attend;
+    heed_attn_args attend_args;
+    heed_kv_bufs pairs[HEED_MECHANISM_SOURCES];
+    heed_buf slots[HEED_MECHANISM_SLOTS];
 };
 
 static heed_tensor rows_of(int64_t d)
@@ -101,140 +115,149 @@ static heed_tensor heads(void)
     return (heed_tensor){ HEED_F32, 4, { 1, HEADS, TOKENS, D }, { 0, D, DIM, 1 } };
 }
 
-/* y = act(W x + bias), plus what stands in y where `residual`. */
-static heed_plan *linear_plan(heed_device *device, int64_t in, int64_t out, uint32_t act,
-                              int residual)
+static void step(struct program *p, const char *op, const void *desc, const void *args)
 {
-    const int64_t w[2] = { out, in };
-    heed_linear_desc desc = { .size = sizeof desc, .flags = HEED_PLAN_OWN_WORKSPACE, .act = act,
-                              .x = rows_of(in), .y = rows_of(out) };
-    heed_plan *plan;
-
-    desc.w = heed_array_dense(HEED_F32, NULL, 2, w).t;
-    desc.bias = heed_array_dense(HEED_F32, NULL, 1, &out).t;
-    if (residual)
-        desc.add = desc.y;
-    must(heed_linear_plan(device, &desc, &plan, &why));
-    return plan;
+    p->steps[p->n++] = (heed_program_step){ op, desc, args };
 }
 
-static heed_plan *attend_plan(heed_device *device)
+/* y = act(W x + bias), plus what stands in y where `residual`. `map`: where in a layer. */
+static void linear(struct program *p, size_t map, uint32_t x, int64_t in, uint32_t y, int64_t out,
+                   uint32_t act, int residual)
+{
+    const int64_t w[2] = { out, in };
+    heed_linear_desc *desc = &p->linear[p->n_linear];
+    heed_linear_args *args = &p->linear_args[p->n_linear++];
+
+    *desc = (heed_linear_desc){ .size = sizeof *desc, .act = act, .x = rows_of(in),
+                                .y = rows_of(out) };
+    desc->w = heed_array_dense(HEED_F32, NULL, 2, w).t;
+    desc->bias = heed_array_dense(HEED_F32, NULL, 1, &out).t;
+    if (residual)
+        desc->add = desc->y;
+    *args = (heed_linear_args){ .size = sizeof *args };
+    args->x = heed_program_array(x, 0);
+    args->w = heed_program_array(LAYER, map + offsetof(struct map, w));
+    args->bias = heed_program_array(LAYER, map + offsetof(struct map, bias));
+    args->add = args->y = heed_program_array(y, 0);
+    step(p, "linear", desc, args);
+}
+
+static void rope(struct program *p, int i, uint32_t array)
+{
+    heed_rope_args *args = &p->rope_args[i];
+
+    *args = (heed_rope_args){ .size = sizeof *args };
+    args->x = args->y = heed_program_array(array, 0);
+    args->cos = heed_program_array(COS, 0);
+    args->sin = heed_program_array(SIN, 0);
+    step(p, "rope", &p->rope, args);
+}
+
+static void norm(struct program *p, int i)
+{
+    const size_t at = offsetof(struct layer, norm) + (size_t)i * 2 * DIM * sizeof(float);
+    heed_norm_args *args = &p->norm_args[i];
+
+    *args = (heed_norm_args){ .size = sizeof *args };
+    args->x = args->y = heed_program_array(X, 0);
+    args->weight = heed_program_array(LAYER, at);
+    args->bias = heed_program_array(LAYER, at + DIM * sizeof(float));
+    step(p, "norm", &p->norm, args);
+}
+
+/* Each row sees 32 neighbours to each side and the first token, which sees all. */
+static void attend(struct program *p)
 {
     const heed_longformer_desc desc = { .size = sizeof desc, .q = heads(), .o = heads(),
                                         .text = { .k = heads(), .v = heads() }, .window = 32,
                                         .n_globals = 1 };
-    heed_mechanism m = { .size = sizeof m };
+    heed_attn_args *args = &p->attend_args;
+
+    p->attend.size = sizeof p->attend;
+    must(heed_longformer(&desc, &p->attend, &why));
+    p->pairs[0].k = heed_program_array(K, 0);
+    p->pairs[0].v = heed_program_array(V, 0);
+    *args = (heed_attn_args){ .size = sizeof *args, .kv_size = sizeof p->pairs[0],
+                              .kv = p->pairs, .slots = p->slots,
+                              .n_slots = HEED_MECHANISM_SLOTS };
+    args->q = heed_program_array(Q, 0);
+    args->o = heed_program_array(O, 0);
+    step(p, "attn", &p->attend.desc, args);
+}
+
+static heed_plan *layer_plan(heed_device *device)
+{
+    static struct program p;
+    const int64_t tables[2] = { TOKENS, D / 2 }, dim = DIM;
+    const heed_tensor table = heed_array_dense(HEED_F32, NULL, 2, tables).t;
+    const heed_tensor vector = heed_array_dense(HEED_F32, NULL, 1, &dim).t;
+    heed_program_desc desc = { .size = sizeof desc, .flags = HEED_PLAN_OWN_WORKSPACE,
+                               .n_args = ARGS, .n_temps = ARRAYS - ARGS, .steps = p.steps,
+                               .step_size = sizeof p.steps[0] };
     heed_plan *plan;
 
-    must(heed_longformer(&desc, &m, &why));
-    m.desc.flags |= HEED_PLAN_OWN_WORKSPACE;
-    must(heed_attn_plan(device, &m.desc, &plan, &why));
+    memset(&p, 0, sizeof p);
+    p.rope = (heed_rope_desc){ .size = sizeof p.rope, .x = heads(), .y = heads(), .cos = table,
+                               .sin = table };
+    p.norm = (heed_norm_desc){ .size = sizeof p.norm, .kind = HEED_NORM_LAYER, .eps = 1e-5,
+                               .x = rows_of(DIM), .y = rows_of(DIM), .weight = vector,
+                               .bias = vector };
+    linear(&p, offsetof(struct layer, q), X, DIM, Q, DIM, HEED_ACT_NONE, 0);
+    linear(&p, offsetof(struct layer, k), X, DIM, K, DIM, HEED_ACT_NONE, 0);
+    linear(&p, offsetof(struct layer, v), X, DIM, V, DIM, HEED_ACT_NONE, 0);
+    rope(&p, 0, Q);
+    rope(&p, 1, K);
+    attend(&p);
+    linear(&p, offsetof(struct layer, out), O, DIM, X, DIM, HEED_ACT_NONE, 1);
+    norm(&p, 0);
+    linear(&p, offsetof(struct layer, up), X, DIM, WIDE, HIDDEN, HEED_ACT_GELU, 0);
+    linear(&p, offsetof(struct layer, down), WIDE, HIDDEN, X, DIM, HEED_ACT_NONE, 1);
+    norm(&p, 1);
+    desc.n_steps = p.n;
+    must(heed_program_plan(device, &desc, &plan, &why));
     return plan;
 }
 
-static void encoder_make(struct encoder *e, heed_device *device)
-{
-    const int64_t words[2] = { WORDS, DIM }, tables[2] = { TOKENS, D / 2 }, ids = TOKENS, dim = DIM;
-    const heed_tensor vector = heed_array_dense(HEED_F32, NULL, 1, &dim).t;
-    const heed_tensor table = heed_array_dense(HEED_F32, NULL, 2, tables).t;
-    const heed_embed_desc embed = { .size = sizeof embed, .scale = sqrt(DIM),
-                                    .table = heed_array_dense(HEED_F32, NULL, 2, words).t,
-                                    .ids = heed_array_dense(HEED_I32, NULL, 1, &ids).t,
-                                    .y = rows_of(DIM) };
-    const heed_rope_desc rope = { .size = sizeof rope, .x = heads(), .y = heads(), .cos = table,
-                                  .sin = table };
-    const heed_norm_desc norm = { .size = sizeof norm, .kind = HEED_NORM_LAYER, .eps = 1e-5,
-                                  .x = rows_of(DIM), .y = rows_of(DIM), .weight = vector,
-                                  .bias = vector };
-
-    must(heed_queue_create(device, 0, &e->queue, &why));
-    must(heed_embed_plan(device, &embed, &e->embed, &why));
-    must(heed_rope_plan(device, &rope, &e->rope, &why));
-    must(heed_norm_plan(device, &norm, &e->norm, &why));
-    e->project = linear_plan(device, DIM, DIM, HEED_ACT_NONE, 0);
-    e->out = linear_plan(device, DIM, DIM, HEED_ACT_NONE, 1);
-    e->up = linear_plan(device, DIM, HIDDEN, HEED_ACT_GELU, 0);
-    e->down = linear_plan(device, HIDDEN, DIM, HEED_ACT_NONE, 1);
-    e->attend = attend_plan(device);
-}
-
-static void encoder_drop(struct encoder *e)
-{
-    heed_plan *const plans[] = { e->embed, e->project, e->out, e->up,
-                                 e->down,  e->rope,    e->attend, e->norm };
-
-    for (int i = 0; i < 8; i++)
-        heed_plan_drop(plans[i]);
-    heed_queue_destroy(e->queue);
-}
-
-/* ---- runs ---- */
+/* ---- an encoder ---- */
 
 static heed_buf at(const void *data)
 {
     return (heed_buf){ .handle = (void *)(uintptr_t)data };
 }
 
-static void apply(const struct encoder *e, const heed_plan *plan, const struct map *map,
-                  const float *x, float *y)
+static void embed(heed_queue *queue)
 {
-    const heed_linear_args args = { .size = sizeof args, .x = at(x), .w = at(map->w),
-                                    .bias = at(map->bias), .add = at(y), .y = at(y) };
+    const int64_t words[2] = { WORDS, DIM }, ids = TOKENS;
+    const heed_embed_desc desc = { .size = sizeof desc, .flags = HEED_PLAN_OWN_WORKSPACE,
+                                   .scale = sqrt(DIM),
+                                   .table = heed_array_dense(HEED_F32, NULL, 2, words).t,
+                                   .ids = heed_array_dense(HEED_I32, NULL, 1, &ids).t,
+                                   .y = rows_of(DIM) };
+    const heed_embed_args args = { .size = sizeof args, .table = at(model.words),
+                                   .ids = at(text.ids), .y = at(text.x) };
+    heed_plan *plan;
 
-    must(heed_linear_run(plan, e->queue, &args, NULL, &why));
-}
-
-static void turn(const struct encoder *e, float *x)
-{
-    const heed_rope_args args = { .size = sizeof args, .x = at(x), .cos = at(model.cos),
-                                  .sin = at(model.sin), .y = at(x) };
-
-    must(heed_rope_run(e->rope, e->queue, &args, NULL, &why));
-}
-
-static void norm(const struct encoder *e, float (*vectors)[DIM], float *x)
-{
-    const heed_norm_args args = { .size = sizeof args, .x = at(x), .weight = at(vectors[0]),
-                                  .bias = at(vectors[1]), .y = at(x) };
-
-    must(heed_norm_run(e->norm, e->queue, &args, NULL, &why));
-}
-
-static void layer_run(const struct encoder *e, struct layer *l)
-{
-    const heed_kv_bufs kv = { at(text.k), at(text.v) };
-    heed_kv_bufs pairs[HEED_MECHANISM_SOURCES];
-    heed_buf slots[HEED_MECHANISM_SLOTS] = { { 0 } };
-    heed_attn_args args = { .size = sizeof args, .kv_size = sizeof pairs[0], .q = at(text.q),
-                            .o = at(text.o), .kv = pairs, .slots = slots,
-                            .n_slots = HEED_MECHANISM_SLOTS };
-
-    apply(e, e->project, &l->q, text.x, text.q);
-    apply(e, e->project, &l->k, text.x, text.k);
-    apply(e, e->project, &l->v, text.x, text.v);
-    turn(e, text.q);
-    turn(e, text.k);
-    pairs[0] = kv;
-    must(heed_attn_run(e->attend, e->queue, &args, NULL, &why));
-    apply(e, e->out, &l->out, text.o, text.x);          /* onto the rows before */
-    norm(e, l->norm[0], text.x);
-    apply(e, e->up, &l->up, text.x, text.hidden);
-    apply(e, e->down, &l->down, text.hidden, text.x);
-    norm(e, l->norm[1], text.x);
+    must(heed_embed_plan(heed_queue_device(queue), &desc, &plan, &why));
+    must(heed_embed_run(plan, queue, &args, NULL, &why));
+    heed_plan_drop(plan);
 }
 
 static void encode(heed_device *device)
 {
-    const heed_embed_args embed = { .size = sizeof embed, .table = at(model.words),
-                                    .ids = at(text.ids), .y = at(text.x) };
-    struct encoder e;
+    heed_plan *layer = layer_plan(device);
+    heed_queue *queue;
 
-    encoder_make(&e, device);
-    must(heed_embed_run(e.embed, e.queue, &embed, NULL, &why));
-    for (int l = 0; l < LAYERS; l++)
-        layer_run(&e, &model.layer[l]);
-    must(heed_queue_wait(e.queue, &why));
-    encoder_drop(&e);
+    must(heed_queue_create(device, 0, &queue, &why));
+    embed(queue);
+    for (int l = 0; l < LAYERS; l++) {
+        const heed_buf arrays[ARGS] = { [X] = at(text.x), [LAYER] = at(&model.layer[l]),
+                                        [COS] = at(model.cos), [SIN] = at(model.sin) };
+
+        must(heed_plan_run(layer, queue, arrays, ARGS, NULL, NULL, &why));
+    }
+    must(heed_queue_wait(queue, &why));
+    heed_plan_drop(layer);
+    heed_queue_destroy(queue);
 }
 
 int main(void)

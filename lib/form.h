@@ -23,6 +23,8 @@ struct heed_form {
     uint32_t bytes;                 /* of it */
     uint32_t n_passes;
     int64_t tasks[HEED_MAX_PASSES];
+    int64_t group_tasks[HEED_MAX_PASSES]; /* of work-groups, if those are cut differently */
+    bool groups_apart;
     int64_t scratch;                /* bytes of memory that a worker needs for itself; 0: none */
     bool lanes_alone;               /* only where a worker is a processor's */
     int64_t shares[HEED_MAX_PASSES];    /* work-groups of a GPU that share a task; 0: it has one */

@@ -157,7 +157,8 @@ struct heed_plan_operand {
     uint32_t role;                  /* HEED_ROLE_* */
     uint32_t same_as;               /* 1 + the operand it may be, byte for byte; 0: none */
     const char *name;               /* in reports of run; "[]" stands for [index] */
-    uint32_t index, reserved;
+    uint32_t index;
+    uint32_t align;                 /* bytes; 0: what the type wants */
     const void *constant;           /* element [0,...,0] of the plan's copy; NULL: run brings it */
 };
 

@@ -86,4 +86,7 @@ heed_status heed_spans_build(const struct heed_checked *, struct heed_arena *,
 void heed_spans_work(const struct heed_checked *, const struct heed_lowered *, uint64_t *flops,
                      uint64_t *bytes);
 
+/* Multiply-adds of one query row of a head, likewise. */
+double heed_spans_row(const struct heed_checked *, const struct heed_lowered *, int64_t row);
+
 #endif

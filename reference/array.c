@@ -106,6 +106,14 @@ static struct heed_ref_line line_of(const struct heed_ref_arrays *arrays, uint32
     };
 }
 
+float heed_ref_channel(const struct heed_ref_arrays *arrays, uint32_t operand, int64_t row,
+                       int64_t channel)
+{
+    const struct heed_ref_line line = line_of(arrays, operand, row);
+
+    return heed_ref_line_get(&line, channel);
+}
+
 static bool in_blocks(const struct heed_ref_arrays *arrays, uint32_t operand)
 {
     return heed_ref_blocks_bytes(dtype_of(arrays, operand)) != 0;

@@ -27,6 +27,9 @@ int64_t heed_ref_offset(const struct heed_ref_arrays *, uint32_t operand, int64_
                         int64_t z);
 
 float heed_ref_float(const struct heed_ref_arrays *, uint32_t operand, int64_t offset);
+/* Channel of the row that begins at `row`, of any type: of blocks with its scale and minimum. */
+float heed_ref_channel(const struct heed_ref_arrays *, uint32_t operand, int64_t row,
+                       int64_t channel);
 /* Leaves by step 11. */
 void heed_ref_put(const struct heed_ref_arrays *, uint32_t operand, int64_t offset, float value);
 int64_t heed_ref_int(const struct heed_ref_arrays *, uint32_t operand, int64_t x, int64_t y,

@@ -22,13 +22,13 @@ static float weight_of(const struct linear *l, int64_t tap, int64_t channel)
 {
     const struct heed_view *w = &l->arrays.operands[HK_LINEAR_W].view;
     const int head = l->numbers->tapped ? 2 : 3;
-    int64_t at = channel * w->stride[5] + l->output * w->stride[head + 1];
+    int64_t at = l->output * w->stride[head + 1];
 
     if (w->shape[head] != 1)
         at += l->head * w->stride[head];
     if (l->numbers->tapped)
         at += tap * w->stride[4];
-    return heed_ref_float(&l->arrays, HK_LINEAR_W, at);
+    return heed_ref_channel(&l->arrays, HK_LINEAR_W, at, channel);
 }
 
 /* The terms of one block, if any is there. */
@@ -79,7 +79,7 @@ static void compute(const struct heed_plan *plan, const struct heed_launch *laun
 {
     const struct heed_form *form = heed_form_of(plan);
     struct linear l = { .arrays = heed_ref_arrays_of(plan, launch), .numbers = form->numbers };
-    const struct hk_strip_form *strip = &l.numbers->strip;
+    const struct hk_strip_form *strip = &l.numbers->lanes.strip;
 
     for (int64_t item = 0; item < form->n_batch && strip->heads > 0; item++) {
         heed_ref_arrays_item(&l.arrays, form, item);

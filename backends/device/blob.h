@@ -17,6 +17,16 @@ int64_t heed_group_width(const struct heed_checked *, const struct heed_device_t
 /* Do work-groups for few rows attend (kernels/attn/attend_few.cl)? */
 bool heed_group_few(const struct heed_plan *, const struct heed_device_traits *);
 
+/* A range of keys for each row of every sub-source is all there is to know of the pattern
+ * (kernels/attn/range.h). */
+bool heed_plan_one_range(const struct heed_plan *);
+
+/* Is source number s LISTED? */
+bool heed_source_listed(const struct heed_plan *, uint32_t s);
+
+/* Do strips of work-groups have rows of many lists (kernels/attn/listed.h)? */
+bool heed_group_lists(const struct heed_plan *, const struct heed_device_traits *);
+
 uint32_t heed_group_threads(const struct heed_checked *, const struct heed_device_traits *);
 
 /* The fixed part: sizes, strips, workspace; false: something leaves 61 bits. *workspace: bytes. */

@@ -43,8 +43,8 @@ char *heed_kernel_source(const struct heed_services *, const char *file, size_t 
  * kernels have a pointer argument for each, so the number of buffers comes in two sizes. */
 enum {
     HEED_SMALL_SUBS = 4,            /* sub-sources of a source */
-    HEED_GROUP_THREADS = 256,       /* workgroup: threads of a group at most */
-    HEED_OPERATION_THREADS = 64,    /* likewise, of operations beside attention */
+    HEED_GROUP_THREADS = 256,       /* workgroup: threads of a group at most; those of operations
+                                     * beside attention stand in their rows */
     HEED_BUFFERS_SMALL = 28 + 1,
     HEED_BUFFERS_LARGE = HEED_MAX_OPERANDS + 1
 };
@@ -107,7 +107,8 @@ struct heed_driver {
                           struct heed_error_detail *);
     /* Enqueues the launches in order, the first after the waits. Nothing is allocated but by the
      * vendor. A failure of any launch but the last leaves the outputs of attention unwritten, as
-     * only the last writes them; a push may have moved rows, but its head and length stay. */
+     * only the last writes them, or of some strips alone where others are cut (cuts.h); a push may
+     * have moved rows, but its head and length stay. */
     heed_status (*run)(void *state, const struct heed_work *, struct heed_error_detail *);
     /* May be NULL: the unit of the traits is there. Has the device a matrix unit for a row that
      * needs one (heed_kernel_is_matrix)? What there is to test and to compile is done by the first

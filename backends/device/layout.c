@@ -18,9 +18,7 @@ static int64_t rows_least(const struct heed_plan *plan)
     const struct heed_lowered *lowered = heed_lowered_of(plan);
 
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
-        const struct heed_lowered_source *source = &lowered->sources[s];
-
-        if (source->n != 1 || lowered->subs[source->first].kind != HK_SUB_GATHER)
+        if (!heed_source_listed(plan, s))
             return HEED_TUNE_ROWS_MIN;
     }
     return lowered->group > 0 ? hk_min(lowered->group * lowered->stack, HEED_TUNE_ROWS_MIN)
@@ -79,6 +77,8 @@ static void strips_find(const struct heed_plan *plan, const struct heed_device_t
     if (traits->shape == HEED_SHAPE_LANES &&
         (strips->group <= HEED_TUNE_LIST_ROWS || strips->row_step > 1))
         strips->group = 0;              /* kernels/attn/lists.h */
+    if (heed_group_lists(plan, traits))
+        strips->group = 0;
     if (strips->group > 0 && strips->row_step > 1)
         strips->rows = 1;
 }
@@ -277,6 +277,7 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         .value = lowered->value,
         .shared = lowered->shared,
         .common = lowered->common,
+        .apart = heed_source_listed(plan, s) && heed_group_lists(plan, traits),
         .pages = from->k.shape[2],
         .shift = shift_find(from->k.shape[4]),
         .first_sub = lowered->first,

@@ -12,6 +12,7 @@
 #include "tune.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 static_assert((int)HK_PASSES == (int)HEED_MAX_PASSES, "kernels count as many passes as forms");
@@ -51,6 +52,16 @@ static uint64_t round_up(uint64_t bytes, uint64_t to)
     return (bytes + to - 1) / to * to;
 }
 
+/* Threads of a group: the row of the kernel says it. */
+static uint32_t threads_of(enum heed_kernel kernel)
+{
+    static const char word[] = "-DHK_THREADS=";
+    const char *at = strstr(heed_kernel_rows[kernel].options, word);
+
+    assert(at != NULL);                 /* every operation's rows do */
+    return at != NULL ? (uint32_t)strtoul(at + sizeof(word) - 1, NULL, 10) : 1;
+}
+
 /* Bytes of a group's own. */
 static int64_t scratch_of(const struct heed_form *form, const struct heed_device_traits *traits)
 {
@@ -65,11 +76,11 @@ static void groups_find(const struct heed_form *form, const struct heed_device_t
                                                            : HEED_TUNE_SCRATCH_GROUPS;
 
     for (uint32_t i = 0; i < form->n_passes; i++) {
-        const bool alone = traits->shape == HEED_SHAPE_LANES || form->shares[i] < 1;
+        const bool lanes = traits->shape == HEED_SHAPE_LANES;
 
-        to->shares[i] = alone ? 1 : form->shares[i];
-        to->tasks[i] = form->tasks[i];
-        if (form->tasks[i] <= HEED_TUNE_TASKS_MAX) /* more are refused */
+        to->shares[i] = lanes || form->shares[i] < 1 ? 1 : form->shares[i];
+        to->tasks[i] = form->groups_apart && !lanes ? form->group_tasks[i] : form->tasks[i];
+        if (to->tasks[i] <= HEED_TUNE_TASKS_MAX) /* more are refused */
             to->tasks[i] *= to->shares[i];
         to->groups[i] = to->tasks[i];
         if (scratch_of(form, traits) > 0 && to->tasks[i] > most)
@@ -144,10 +155,12 @@ static void launches_choose(const struct heed_plan *plan, const struct hk_operat
     const bool lanes = state->device->traits.shape == HEED_SHAPE_LANES;
 
     for (uint32_t i = 0; i < heed_form_of(plan)->n_passes; i++) {
+        const enum heed_kernel kernel = kernel_find(plan, i, lanes);
+
         if (head->tasks[i] > 0)
             state->launches[state->n_launches++] = (struct heed_kernel_launch){
-                .kernel = kernel_find(plan, i, lanes),
-                .threads = lanes ? 1 : HEED_OPERATION_THREADS,
+                .kernel = kernel,
+                .threads = threads_of(kernel),
                 .groups = (uint64_t)head->groups[i],
             };
     }

@@ -95,6 +95,67 @@ static void lanes_parts_find(const struct heed_plan *plan, const struct heed_dev
     to->chunks_at = heed_room_place(w, strips * chunks, (uint64_t)chunk.bytes);
 }
 
+/* ---- work-groups for many rows ---- */
+
+/* Multiply-adds of a row of the strip: those of the longer one of its first and its last. */
+static double strip_length(const struct heed_plan *plan, const struct hk_plan *to, int64_t strip)
+{
+    struct hk_strip_rows rows;
+    double first, last;
+
+    hk_strips_rows(to->strips.rows, to->strips.row_step, to->strips.group, to->n_q, strip, &rows);
+    first = heed_spans_row(heed_attn_of(plan), heed_lowered_of(plan), rows.first);
+    last = heed_spans_row(heed_attn_of(plan), heed_lowered_of(plan),
+                          rows.first + rows.step * hk_max(rows.count - 1, 0));
+    return first > last ? first : last;
+}
+
+/* Which strips of an item, at both of its ends, are far longer than others, as with GLOBAL rows. */
+static void ends_find(const struct heed_plan *plan, struct hk_plan *to)
+{
+    const int64_t strips = to->batch_strips;
+    const int64_t step = hk_parts(strips, HEED_TUNE_CUT_SAMPLES);
+    double mean = 0;
+
+    for (int64_t i = step / 2; i < strips; i += step)
+        mean += strip_length(plan, to, i) / (double)hk_parts(strips - step / 2, step);
+    while (to->cut_first < strips &&
+           strip_length(plan, to, to->cut_first) > HEED_TUNE_CUT_RATIO * mean)
+        to->cut_first++;
+    while (to->cut_first + to->cut_last < strips &&
+           strip_length(plan, to, strips - 1 - to->cut_last) > HEED_TUNE_CUT_RATIO * mean)
+        to->cut_last++;
+}
+
+/* Strips that are far longer than the others are cut by keys: a group would walk alone when all
+ * others are done. */
+static void cuts_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
+                      struct hk_plan *to, struct heed_room *w)
+{
+    const double chunks = heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs);
+    const double tasks = (double)HK_CUT_TASKS(traits->group_rows);
+    double cut;
+
+    if (traits->shape != HEED_SHAPE_WORKGROUP || to->tasks == 0 || chunks < 2 ||
+        to->strips.row_step > 1 || heed_plan_one_range(plan))
+        return;
+    ends_find(plan, to);
+    cut = (double)(to->cut_first + to->cut_last) * (double)to->groups * (double)to->item_groups +
+          (double)to->list_tasks;
+    if (cut == 0 || cut * tasks * chunks * few_bytes(to->d_v) > HEED_TUNE_GROUP_CHUNKS_BYTES ||
+        (double)to->tasks * (double)to->passes > HEED_TUNE_TASKS_MAX / 2) {
+        to->cut_first = to->cut_last = 0;
+        return;
+    }
+    to->cut_tasks = (int64_t)cut;
+    to->chunk_bytes = (int64_t)few_bytes(to->d_v);
+    to->chunks = (int64_t)chunks;
+    to->part_chunks =
+        hk_max((int64_t)(cut * chunks * (double)to->passes / HEED_TUNE_GROUP_PARTS), 1);
+    to->parts = hk_parts(to->chunks, to->part_chunks);
+    to->chunks_at = heed_room_place(w, cut * tasks * chunks, (uint64_t)to->chunk_bytes);
+}
+
 void heed_parts_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
                      struct hk_plan *to, struct heed_room *w)
 {
@@ -102,4 +163,6 @@ void heed_parts_find(const struct heed_plan *plan, const struct heed_device_trai
         few_parts_find(plan, to, w);
     else
         lanes_parts_find(plan, traits, to, w);
+    if (!heed_group_few(plan, traits))
+        cuts_find(plan, traits, to, w);
 }

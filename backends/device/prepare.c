@@ -6,6 +6,7 @@
 #include "../kernels/dialect/mma.h"
 #include "blob.h"
 #include "impls.h"
+#include "tune.h"
 
 #include <assert.h>
 
@@ -44,9 +45,7 @@ static uint32_t kv_dtype(const struct heed_plan *plan)
     return dtype;
 }
 
-/* A range of keys for each row of every sub-source is all there is to know of the pattern
- * (kernels/attn/range.h). */
-static bool is_one_range(const struct heed_plan *plan)
+bool heed_plan_one_range(const struct heed_plan *plan)
 {
     const struct heed_lowered *lowered = heed_lowered_of(plan);
 
@@ -144,6 +143,35 @@ static enum heed_kernel lanes_choose(const struct heed_plan *plan, const struct 
     return kernels[!late || has_scales(plan, sources)][late && is_packed(plan, sources)][plain];
 }
 
+bool heed_source_listed(const struct heed_plan *plan, uint32_t s)
+{
+    const struct heed_lowered_source *source = &heed_lowered_of(plan)->sources[s];
+
+    return source->n == 1 && heed_lowered_of(plan)->subs[source->first].kind == HK_SUB_GATHER;
+}
+
+bool heed_group_lists(const struct heed_plan *plan, const struct heed_device_traits *traits)
+{
+    const struct heed_lowered *lowered = heed_lowered_of(plan);
+
+    if (traits->shape != HEED_SHAPE_WORKGROUP || heed_group_few(plan, traits) ||
+        lowered->group == 0 || lowered->group > HEED_TUNE_LIST_ROWS || lowered->row_step > 1 ||
+        !is_plain(plan) || has_states(heed_attn_of(plan)))
+        return false;
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        const struct heed_checked_source *from = &heed_attn_of(plan)->sources[s];
+
+        if (!HK_IS_NUMBER(from->k.dtype) || !HK_IS_NUMBER(from->v.dtype) ||
+            from->k_scale.slot || from->v_scale.slot)
+            return false;
+        if (heed_source_listed(plan, s) &&
+            (from->row_mask.slot || from->n_k > INT32_MAX ||
+             lowered->sources[s].items == HEED_ITEMS_PAGES))
+            return false;
+    }
+    return true;
+}
+
 static enum heed_kernel attend_choose(const struct heed_plan *plan,
                                       const struct hk_source *sources,
                                       const struct heed_device_traits *traits, uint32_t large)
@@ -172,12 +200,12 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
     if (heed_group_few(plan, traits) && has_scales(plan, sources))
         return HEED_KERNEL_workgroup_few_scaled_any;
     if (heed_group_few(plan, traits))
-        return few[plain && !large && is_one_range(plan) ? dtype : 0];
+        return few[plain && !large && heed_plan_one_range(plan) ? dtype : 0];
     if (has_scales(plan, sources))
         return wide ? HEED_KERNEL_workgroup_128_scaled_any : HEED_KERNEL_workgroup_64_scaled_any;
     if (!plain || has_states(heed_attn_of(plan)))
         return wide ? HEED_KERNEL_workgroup_128_any : HEED_KERNEL_workgroup_64_any;
-    if (large || !is_one_range(plan))
+    if (large || !heed_plan_one_range(plan))
         return workgroup[wide][0];
     if (takes_matrix(plan, traits, dtype) && has_unit(plan, matrix[wide][dtype == HEED_BF16]))
         return matrix[wide][dtype == HEED_BF16];
@@ -204,6 +232,15 @@ static uint32_t large_find(const struct heed_plan *plan)
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++)
         large |= heed_lowered_of(plan)->sources[s].n > HEED_SMALL_SUBS;
     return large;
+}
+
+/* Work-groups that attend: one for every strip or part of one. */
+static uint64_t groups_count(const struct hk_plan *blob)
+{
+    const int64_t whole = blob->cut_tasks > 0 ? blob->tasks - blob->cut_tasks : 0;
+    const int64_t cut = blob->cut_tasks > 0 ? blob->cut_tasks : blob->tasks;
+
+    return (uint64_t)((cut * blob->parts + whole) * blob->passes);
 }
 
 static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
@@ -244,15 +281,19 @@ static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
     state->launches[state->n_launches++] = (struct heed_kernel_launch){
         .kernel = attend,
         .threads = attend_threads(plan, attend, traits),
-        .groups = lanes ? blob->workers : (uint64_t)(blob->tasks * blob->parts * blob->passes),
+        .groups = lanes ? blob->workers : groups_count(blob),
     };
     assert(blob->parts == 1 || blob->pack_tasks == 0);      /* both count with one counter */
     assert(blob->items == 1 || (blob->batch_strips == 1 && blob->list_tasks == 0));
     if (blob->chunk_bytes > 0 && !lanes)
         state->launches[state->n_launches++] = (struct heed_kernel_launch){
-            .kernel = HEED_KERNEL_workgroup_few_join,
+            .kernel = blob->cut_tasks > 0 ? HEED_KERNEL_workgroup_cut_join
+                                          : HEED_KERNEL_workgroup_few_join,
             .threads = HK_PART_THREADS,
-            .groups = (uint64_t)blob->tasks * HK_PART_ROWS,
+            .groups = (uint64_t)(blob->cut_tasks > 0
+                                     ? blob->cut_tasks * HK_CUT_TASKS(traits->group_rows) *
+                                           HK_PART_ROWS
+                                     : blob->tasks * hk_part_rows(blob)),
         };
     else if (blob->parts > 1)
         state->launches[state->n_launches++] = (struct heed_kernel_launch){

@@ -24,6 +24,10 @@
 #define HEED_TUNE_FEW_STRIPS 256
 #define HEED_TUNE_GROUP_PARTS 4096
 #define HEED_TUNE_GROUP_CHUNKS_BYTES 0x1p30
+/* Work-groups for many rows: strips with keys so many times the mean are cut, which is that of so
+ * many strips at most. */
+#define HEED_TUNE_CUT_RATIO 4
+#define HEED_TUNE_CUT_SAMPLES 256
 #define HEED_TUNE_TASKS_MAX 0x7fff0000
 #define HEED_TUNE_SCRATCH_GROUPS 512    /* work-groups of an operation whose groups have scratch */
 

@@ -205,15 +205,26 @@ enum { HK_LINEAR_X, HK_LINEAR_W, HK_LINEAR_BIAS, HK_LINEAR_ADD, HK_LINEAR_Y };
 
 #define HK_LINEAR_BLOCK 256 /* terms of a chain: docs/numerics.md, section 15 */
 #define HK_LINEAR_WIDTH 64  /* outputs that tasks are cut at, and of the widest panel */
+/* Groups with few rows: most rows of a task; chains of a row, which are blocks times outputs; rows
+ * times blocks of a task at most. */
+#define HK_LINEAR_ROWS 8
+#define HK_LINEAR_CHAINS 128
+#define HK_LINEAR_SLABS 64
+
+/* How tasks are cut. */
+struct hk_linear_cut {
+    struct hk_strip_form strip; /* rows: m */
+    hk_i64 width, parts;        /* outputs of a task; tasks that share the rows of a strip */
+};
 
 struct hk_linear {
-    struct hk_strip_form strip; /* rows: m */
+    struct hk_linear_cut lanes, groups;
     hk_i64 in, out, n;          /* n: rows of x */
     hk_i64 taps, stride;
     hk_i64 before;              /* tap t of row i is row i * stride - before + t of x */
-    hk_i64 width, parts;        /* outputs of a task; tasks that share the rows of a strip */
-    hk_i64 room;                /* rows of a task that scratch has room for */
+    hk_i64 room;                /* rows of a task of lanes that scratch has room for */
     hk_u32 act, tapped;         /* HEED_ACT_*; 1: w has an axis of taps */
+    hk_u32 whole, reserved;     /* 1: every row has all of its taps */
 };
 
 enum { HK_GATE_MEMORY, HK_GATE_UPDATE, HK_GATE_GATE, HK_GATE_Y };

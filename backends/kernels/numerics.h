@@ -143,6 +143,16 @@ HK_FN hk_u16 hk_to_bf16(float x)
     return (hk_u16)(out == 0x8000u ? 0 : out);
 }
 
+#if HK_HAS_ROUND_F16
+HK_FN hk_u16 hk_to_f16(float x)
+{
+    const hk_u16 out = hk_round_f16(x);
+
+    if (!(x == x))
+        return 0x7e00u;
+    return (out & 0x7fffu) == 0 ? 0 : out;
+}
+#else
 /* On integers: the built-in conversions of some devices flush subnormals. */
 HK_FN hk_u16 hk_to_f16(float x)
 {
@@ -166,5 +176,6 @@ HK_FN hk_u16 hk_to_f16(float x)
     }
     return (hk_u16)(out == 0 ? 0 : out | (word >> 16 & 0x8000u));
 }
+#endif
 
 #endif

@@ -26,6 +26,12 @@
  *
  * Halves of bytes (i4.h) have the first four of these.
  *
+ * Threads of work-groups read four neighbours, from a multiple of four on, in two steps, so that
+ * they need not wait for memory between them. Every type of keys and values has
+ *
+ *   hk_fours_x(row, t, word)       channels t on of a row as they lie, in one to four words
+ *   hk_four_x(word, t, j)          from these the number of channel t + j as f32
+ *
  *   HK_ZERO_X(k)           half k of a block whose elements are 0, or next to it
  *   HK_UNIT_X, hk_pack_x   of those that numbers become: see ops/quantise_blocks.h
  *
@@ -106,6 +112,12 @@ HK_FN hk_i64 hk_channel_bytes(hk_u32 dtype, hk_i64 n)
     if (HK_IN_BLOCKS(dtype))
         return n / HK_BLOCK_CHANNELS * hk_size(dtype);
     return (HK_IN_PIECES(dtype) ? n / 2 : n) * hk_size(dtype); /* i4 */
+}
+
+/* The word that lies there, at a multiple of four bytes. */
+HK_FN hk_u32 hk_word_at(HK_GLOBAL const char *at)
+{
+    return *(HK_GLOBAL const hk_u32 *)at;
 }
 
 /* An element, without its scale: of an array, or of pieces channel `index` of a row. */

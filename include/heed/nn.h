@@ -221,7 +221,8 @@ HEED_API HEED_MUST_CHECK heed_status heed_act_run(const heed_plan *plan, heed_qu
  * the default everywhere, and is the projection of every row.
  *
  *     x     [batch...][H][n][in], f32, f16, bf16
- *     w     [1 or H][out][in], or with `kernel` [1 or H][out][kernel][in]; f32, f16, bf16
+ *     w     [1 or H][out][in], or with `kernel` [1 or H][out][kernel][in]; f32, f16, bf16, or in
+ *           blocks of channels: q8_0, q4_0, q4_1, q5_0, q5_1, iq4_nl
  *     bias  [out], f32, f16, bf16, or absent
  *     add   [batch...][H][m][out], f32, f16, bf16, or absent
  *     y     [batch...][H][m][out], f32, f16, bf16
@@ -237,7 +238,9 @@ HEED_API HEED_MUST_CHECK heed_status heed_act_run(const heed_plan *plan, heed_qu
  * nothing. A sum of no terms is 0. What is absent adds nothing. Strides of w are any: a matrix
  * [in][out] is w with its strides exchanged, and weights [out][in][kernel] of a convolution are w
  * with those of the last two axes exchanged. w is fastest where its channels lie side by side, or
- * its outputs do.
+ * its outputs do. Of weights in blocks (heed/heed.h) w is the number times its block's scale,
+ * rounded once, or with a minimum that plus the minimum, rounded once; `in` is then a multiple of
+ * 32 (HEED_E_SHAPE), and channels lie side by side (HEED_E_STRIDE).
  *
  * Invariants: kernel 0 is one tap, of which w has no axis; stride 0 is 1; only HEED_TAIL_CENTRE
  * takes left, from 0 to ceil((1 + kernel)/2) - 1; HEED_TAIL_CEIL wants stride at most kernel,

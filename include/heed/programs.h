@@ -1,14 +1,17 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Mechanisms that take several operations: a program is one plan with one workspace, whose run does
- * them one after another. Beside <heed/mechanisms.h> and <heed/pool.h> it includes nothing.
+ * Several operations as one plan with one workspace, whose run does them one after another: a
+ * caller's own list of them, and mechanisms by name. Beside <heed/mechanisms.h> and <heed/pool.h>
+ * it includes nothing.
  */
 #ifndef HEED_PROGRAMS_H
 #define HEED_PROGRAMS_H
 
 #include <heed/mechanisms.h>
 #include <heed/pool.h>
+
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -88,10 +91,82 @@ typedef struct heed_program_args {
     heed_buf rounds[HEED_SELECT_ROUNDS];
 } heed_program_args;
 
-/** Runs a plan of any program: all as heed_attn_run() says, statuses too. */
+/** Runs a plan of a program with names, all below but heed_program_plan()'s: all as heed_attn_run()
+ * says, statuses too; HEED_E_MISMATCH, field "plan", for one whose arrays have numbers. */
 HEED_API HEED_MUST_CHECK heed_status heed_program_run(const heed_plan *plan, heed_queue *queue,
                                                       const heed_program_args *args,
                                                       heed_event **event, heed_report *report);
+
+/* ---- any operations -------------------------------------------------------- */
+
+/** One operation of a program: what heed_X_plan() and heed_X_run() take of it. */
+typedef struct heed_program_step {
+    const char *op;            /**< The X of heed_X_plan(): "linear", "norm", "attn", ... */
+    const void *desc;          /**< heed_X_desc. Its HEED_PLAN_OWN_WORKSPACE is not looked at. */
+    const void *args;          /**< heed_X_args with heed_program_array() for memory; `run` is not
+                                * looked at. */
+} heed_program_step;
+
+/** Array number `array` of a program, from byte `offset` on, as the memory of a step. */
+static inline heed_buf heed_program_array(uint32_t array, uint64_t offset)
+{
+    heed_buf buf;
+
+    buf.handle = (void *)((uintptr_t)array + 1);
+    buf.offset = offset;
+    return buf;
+}
+
+/**
+ * Operations one after another as one plan: a layer of an encoder, a recurrent memory with its
+ * gates, several layers. Arrays have numbers. Those below n_args are arguments, which a run brings;
+ * the n_temps behind them are temporaries, which lie in the workspace from the first to the last
+ * step that uses them, in as many bytes as their uses reach, and share them with those that live at
+ * another time. Steps see an array each as their descriptors say: several may use parts of one, by
+ * offset, stride or type.
+ *
+ * The plan is run by heed_plan_run(): `at` has one heed_buf for each argument, whose bytes
+ * heed_plan_operands() says (as HEED_U8; `low` is 0). Two arguments share no byte if a step writes
+ * one of them. heed_plan_info() has the workspace; nothing is allocated by a run, and no step waits
+ * for another thread but as the queue does. Bits are those of the steps' own runs.
+ *
+ * Everything that a step reads is copied by the plan; `steps` and what they point to may go.
+ */
+typedef struct heed_program_desc {
+    uint32_t size, flags;      /**< flags: HEED_PLAN_OWN_WORKSPACE. */
+    uint32_t n_args, n_temps;  /**< 1 .. 101; 0 .. 256. */
+    const heed_program_step *steps;
+    uint32_t n_steps, step_size; /**< 1 .. 4096; sizeof (heed_program_step). */
+} heed_program_desc;
+
+/** Says whether heed_program_plan() would succeed. */
+HEED_API HEED_MUST_CHECK heed_status heed_program_check(heed_device *device,
+                                                        const heed_program_desc *desc,
+                                                        heed_report *report);
+
+/**
+ * Checks and prepares a program of steps.
+ *
+ * @param device the device of all steps.
+ * @param desc   see heed_program_desc.
+ * @param out    receives the plan, for heed_plan_drop(). The caller's.
+ * @param report may be NULL. What a step finds has the step before its field: "steps[3].x".
+ * @return HEED_OK;
+ *   HEED_E_NULL device, desc, out, steps or a member of a step is NULL, or an array of a step has
+ *     no memory;
+ *   HEED_E_SIZE, HEED_E_NEWER a size, of a step's descriptor or arguments too;
+ *   HEED_E_FLAG an unknown flag;
+ *   HEED_E_VALUE a count outside its range, an unknown operation, an array that the program does
+ *     not have, a temporary that is read before a step has written it;
+ *   HEED_E_ALIGN, HEED_E_OVERFLOW, HEED_E_ALIAS what heed_plan_run() would say of the step's
+ *     memory; HEED_E_OVERFLOW also for an element that lies before its array;
+ *   what the plan of a step's operation answers;
+ *   HEED_E_NOMEM, HEED_E_INTERNAL, and of devices HEED_E_DEVICE_NOMEM, HEED_E_KERNEL_BUILD,
+ *     HEED_E_DEVICE, HEED_E_DEVICE_LOST, as "What the check of a program answers" says. Any thread.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_program_plan(heed_device *device,
+                                                       const heed_program_desc *desc,
+                                                       heed_plan **out, heed_report *report);
 
 /* ---- LSG ------------------------------------------------------------------- */
 

@@ -70,7 +70,7 @@ static bool has_elements(const struct heed_plan_operand *x)
 static heed_status require_one(const struct heed_plan_operand *x, heed_buf buf, bool opaque,
                                heed_report *report)
 {
-    const uint32_t bytes = heed_dtype_align(x->view.dtype);
+    const uint32_t bytes = x->align != 0 ? x->align : heed_dtype_align(x->view.dtype);
     uint64_t address;
 
     if (buf.handle == NULL)

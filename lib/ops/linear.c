@@ -5,13 +5,15 @@
  */
 #include "windows.h"
 
+#include "../types/types.h"
+
 #include <heed/nn.h>
 #include <heed/pool.h>
 
 /* clang-format off */
 static const struct heed_array_row linear_arrays[] = {
     [HK_LINEAR_X] = HEED_ARRAY_ROW(linear, x, "BHNC", IN, FLOATS, 1),
-    [HK_LINEAR_W] = HEED_ARRAY_ROW(linear, w, "hOC", IN, FLOATS, 1),
+    [HK_LINEAR_W] = HEED_ARRAY_ROW(linear, w, "hOC", IN, WEIGHTS, 1),
     [HK_LINEAR_BIAS] = HEED_ARRAY_ROW(linear, bias, "O", IN, FLOATS, 0),
     [HK_LINEAR_ADD] = HEED_ARRAY_ROW(linear, add, "BHMO", IN, FLOATS, 0),
     [HK_LINEAR_Y] = HEED_ARRAY_ROW(linear, y, "BHMO", OUT, FLOATS, 1),
@@ -33,6 +35,14 @@ enum { ROWS_MAX = 512, ROWS_MIN = 48, ROWS_UNIT = 12, WIDTH_MAX = 256 };
 enum { TASKS_FEW = 8, TASKS_EACH = 4 };
 enum { TILE_ROWS = 16 }; /* of any device at most: rows that scratch has beyond those of a task */
 enum { FEW_FLOATS = 1 << 17 }; /* of few rows all terms have room in scratch, so many at most */
+/* Passes: processors have the first; of GPUs those with large tiles, with small ones, with few rows
+ * of all taps, or with weights in blocks. */
+enum { PASS_LARGE, PASS_SMALL, PASS_FEW, PASS_BLOCKS, PASSES };
+enum { TILE_LARGE = 128, TILE_SMALL = 64 }; /* rows, and outputs, of a task of a group */
+/* What a large tile takes and what a small one does, by time: it has a quarter of the sums. */
+static const double cost_large = 4, cost_small = 1.5;
+enum { FEW_MOST = 32 };       /* rows that take longer to read than to multiply */
+enum { FEW_BLOCKS = 16 };     /* blocks of a sum at once, at most: lines of weights are long */
 static const double tasks_max = 0x1p62;
 
 static int64_t parts_of(int64_t n, int64_t size)
@@ -84,6 +94,14 @@ static heed_status extents_check(const struct heed_arrays *a, const heed_linear_
     return status;
 }
 
+/* Has every row all of its taps? */
+static uint32_t rows_whole(const struct hk_linear *linear, int64_t m)
+{
+    const int64_t rest = linear->n - linear->taps;
+
+    return linear->before == 0 && (m <= 0 || (rest >= 0 && m - 1 <= rest / linear->stride));
+}
+
 static void form_fill(struct heed_arrays *a, const heed_linear_desc *d)
 {
     const struct heed_windows windows = windows_of(d);
@@ -100,6 +118,7 @@ static void form_fill(struct heed_arrays *a, const heed_linear_desc *d)
         linear->before = (windows.stride - linear->n % windows.stride) % windows.stride;
     linear->act = d->act;
     linear->tapped = d->kernel != 0;
+    linear->whole = rows_whole(linear, heed_arrays_extent(a, 'M'));
 }
 
 /* Rows and outputs of a task. */
@@ -121,8 +140,81 @@ static void shape_find(const struct heed_arrays *a, struct hk_linear *linear, in
            others * (double)parts_of(m, rows) * (double)parts_of(linear->out, width) < few)
         rows = round_up(rows / 2, ROWS_UNIT);
     *run = rows;
-    linear->width = width;
-    linear->parts = parts_of(linear->out, width);
+    linear->lanes.width = width;
+    linear->lanes.parts = parts_of(linear->out, width);
+}
+
+/* ---- groups ---- */
+
+/* So many blocks of a sum as there are, or as there is room for. */
+static int64_t few_width(const struct hk_linear *linear, int64_t run)
+{
+    int64_t rows = 1, blocks = 1;
+
+    while (rows < run)
+        rows *= 2;
+    while (blocks < FEW_BLOCKS && blocks * HK_LINEAR_BLOCK < linear->in &&
+           2 * blocks * rows <= HK_LINEAR_SLABS)
+        blocks *= 2;
+    return HK_LINEAR_CHAINS / blocks;
+}
+
+/* The time that tiles take on a device of `units`. */
+static double tiles_time(const struct hk_linear *linear, double others, int64_t m, int64_t tile,
+                         double cost, double units)
+{
+    const double all =
+        others * (double)parts_of(m, tile) * (double)parts_of(linear->out, tile) / units;
+
+    return cost * (all < 0x1p50 ? (double)(int64_t)(all + 1 - 0x1p-20) : all);
+}
+
+/* Rows and outputs of a task of a group, and in which pass. */
+static int groups_shape(const struct heed_arrays *a, struct hk_linear *linear, int64_t m)
+{
+    const heed_device *device = a->plan->device;
+    const double units = device && device->props.width > 0 ? device->props.width : 1;
+    const double others = (double)a->form->n_batch * (double)heed_arrays_extent(a, 'H');
+    const bool blocks = heed_dtype_elements(a->operands[HK_LINEAR_W].view.dtype) > 1;
+    struct hk_linear_cut *const cut = &linear->groups;
+
+    if (blocks) {
+        cut->strip.run = cut->width = TILE_SMALL;
+        return PASS_BLOCKS;
+    }
+    if (m <= FEW_MOST && linear->taps == 1 && linear->whole) {
+        cut->strip.run = m > 0 ? parts_of(m, parts_of(m, HK_LINEAR_ROWS)) : 1;
+        cut->width = few_width(linear, cut->strip.run);
+        return PASS_FEW;
+    }
+    if (tiles_time(linear, others, m, TILE_LARGE, cost_large, units) <=
+        tiles_time(linear, others, m, TILE_SMALL, cost_small, units)) {
+        cut->strip.run = cut->width = TILE_LARGE;
+        return PASS_LARGE;
+    }
+    cut->strip.run = cut->width = TILE_SMALL;
+    return PASS_SMALL;
+}
+
+static bool groups_find(struct heed_arrays *a, struct hk_linear *linear)
+{
+    const int64_t m = heed_arrays_extent(a, 'M'), heads = heed_arrays_extent(a, 'H');
+    const int pass = groups_shape(a, linear, m);
+    struct hk_linear_cut *const cut = &linear->groups;
+    double tasks;
+
+    cut->strip.heads = heads;
+    cut->strip.rows = m;
+    cut->strip.strips = parts_of(m, cut->strip.run);
+    cut->parts = parts_of(linear->out, cut->width);
+    tasks = (double)a->form->n_batch * (double)heads * (double)cut->strip.strips *
+            (double)cut->parts;
+    if (tasks > tasks_max)
+        return false;
+    a->form->groups_apart = true;
+    a->form->group_tasks[pass] =
+        tasks > 0 ? a->form->n_batch * heads * cut->strip.strips * cut->parts : 0;
+    return true;
 }
 
 /* Rows of a block of terms that scratch has room for. */
@@ -139,21 +231,22 @@ static int64_t rows_room(const struct hk_linear *linear, int64_t m, int64_t run)
 
 static heed_status tasks_find(struct heed_arrays *a, struct hk_linear *linear)
 {
-    const int64_t width = linear->width, parts = linear->parts, run = linear->room;
+    const int64_t width = linear->lanes.width, parts = linear->lanes.parts, run = linear->room;
     const struct hk_linear numbers = *linear;
     heed_status status = heed_arrays_strips(a, linear->out > 0 ? heed_arrays_extent(a, 'H') : 0,
                                             heed_arrays_extent(a, 'M'), 1, run);
-    struct hk_strip_form strip = linear->strip;
+    struct hk_strip_form strip = linear->lanes.strip;
 
     if (status < 0)
         return status;
-    if ((double)a->form->tasks[0] * (double)parts > tasks_max)
+    *linear = numbers;
+    linear->lanes.strip = strip;
+    if ((double)a->form->tasks[0] * (double)parts > tasks_max || !groups_find(a, linear))
         return heed_report_fill(a->where.report, HEED_E_UNSUPPORTED, "y", 0, 0,
                                 "its tasks are more than can be numbered");
-    *linear = numbers;
-    linear->strip = strip;
     linear->room = rows_room(linear, heed_arrays_extent(a, 'M'), run);
     a->form->tasks[0] *= parts;
+    a->form->n_passes = PASSES;
     a->form->lanes_alone = true; /* work-groups keep nothing in scratch */
     a->form->scratch = (linear->room * (HK_LINEAR_BLOCK + width) +
                         HK_LINEAR_WIDTH * (HK_LINEAR_BLOCK + TILE_ROWS) + width) *

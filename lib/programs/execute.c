@@ -87,11 +87,11 @@ static heed_buf place(const struct heed_program *program, const struct heed_prog
 
     if (use->array == HEED_PROGRAM_NONE || heed_view_empty(&x->view))
         return buf;
-    if (use->array < HEED_PROGRAM_ARGS) {
+    if (use->array < program->room.args) {
         buf = launch->at[use->array];
     } else {
         buf = launch->workspace;
-        buf.offset += program->temps[use->array - HEED_PROGRAM_ARGS].at;
+        buf.offset += program->temps[use->array - program->room.args].at;
     }
     buf.offset += use->at;
     return buf;

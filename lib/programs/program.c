@@ -17,12 +17,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ARGS_V1 = 304, TEMP_ALIGN = 64 };
+enum { ARGS_V1 = 304, TEMP_ALIGN = 64, NAMED_STAGES = 6, NAMED_TEMPS = 6 };
 _Static_assert(sizeof(heed_program_args) == ARGS_V1, "heed_program_args may only grow");
 _Static_assert(sizeof(heed_keys_bufs) == 64, "heed_keys_bufs is frozen");
 
-/* Six of them are below 2^62. */
-static const int64_t temp_max = INT64_C(1) << 59;
+/* All of a program are below 2^62. */
+static const int64_t temp_max = INT64_C(1) << 53;
 
 /* ---- the arguments of all programs ---- */
 
@@ -49,9 +49,11 @@ static heed_status place(const struct heed_plan *plan, const void *given, struct
     heed_program_args args;
     heed_status status = heed_sized_in(given, ARGS_V1, &args, sizeof(args), "args", report);
 
-    (void)plan;
     if (status < 0)
         return status;
+    if (((const struct heed_program *)plan->checked)->room.numbered)
+        return heed_report_fill(report, HEED_E_MISMATCH, "plan", 0, 1,
+                                "the arrays of this program have numbers: heed_plan_run()");
     if (args.reserved != 0 || args.run.reserved != 0)
         return heed_report_fill(report, HEED_E_VALUE,
                                 args.reserved != 0 ? "reserved" : "run.reserved", 0,
@@ -64,6 +66,30 @@ static heed_status place(const struct heed_plan *plan, const void *given, struct
 }
 
 /* ---- composing ---- */
+
+heed_status heed_program_reserve(struct heed_composer *c, struct heed_program_room room)
+{
+    struct heed_program *program = c->program;
+
+    program->room = room;
+    program->stages = heed_arena_array(c->arena, room.stages, sizeof(*program->stages),
+                                       _Alignof(struct heed_program_stage));
+    program->temps = heed_arena_array(c->arena, room.temps > 0 ? room.temps : 1,
+                                      sizeof(*program->temps),
+                                      _Alignof(struct heed_program_life));
+    c->operands = heed_arena_array(c->arena, room.args, sizeof(*c->operands),
+                                   _Alignof(struct heed_plan_operand));
+    if (program->stages == NULL || program->temps == NULL || c->operands == NULL)
+        return heed_report_fill(c->report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the program");
+    for (uint32_t i = 0; i < room.args; i++) {
+        c->operands[i].role = HEED_ROLE_IN;
+        c->operands[i].name = room.numbered ? "arrays[]" : arguments[i].name;
+        c->operands[i].index = room.numbered ? i : arguments[i].index;
+    }
+    for (uint32_t i = 0; room.numbered && i < room.temps; i++)
+        program->temps[program->n_temps++].first = UINT32_MAX;
+    return HEED_OK;
+}
 
 heed_status heed_program_open(struct heed_composer *c, const void *given, size_t v1, void *desc,
                               size_t known, uint32_t flags)
@@ -90,7 +116,12 @@ heed_status heed_program_open(struct heed_composer *c, const void *given, size_t
     c->plan->numerics = head.numerics;
     c->plan->own_workspace = (head.flags & HEED_PLAN_OWN_WORKSPACE) != 0;
     c->flags = head.flags & HEED_PLAN_ALLOW_COMPOSED;
-    return HEED_OK;
+    status = heed_program_reserve(c, (struct heed_program_room){ .args = HEED_PROGRAM_ARGS,
+                                                                 .stages = NAMED_STAGES,
+                                                                 .temps = NAMED_TEMPS });
+    if (status >= 0)
+        c->operands[HEED_PROGRAM_O].role = HEED_ROLE_OUT;
+    return status;
 }
 
 heed_status heed_program_keys(const struct heed_composer *c, const char *name,
@@ -125,6 +156,17 @@ void heed_program_shape(int64_t shape[6], const heed_tensor *t, const heed_keys 
     shape[4] = shape[5] = 0;
 }
 
+static uint64_t up(uint64_t bytes)
+{
+    return (bytes + TEMP_ALIGN - 1) / TEMP_ALIGN * TEMP_ALIGN;
+}
+
+static heed_status too_large(const struct heed_composer *c)
+{
+    return heed_report_fill(c->report, HEED_E_OVERFLOW, "workspace", temp_max, 0,
+                            "a temporary array has more bytes than a program may have");
+}
+
 heed_status heed_program_temp_add(struct heed_composer *c, uint32_t dtype, const int64_t shape[6],
                                   struct heed_program_temp *out)
 {
@@ -132,22 +174,33 @@ heed_status heed_program_temp_add(struct heed_composer *c, uint32_t dtype, const
     int64_t bytes = heed_dtype_size(dtype), extents[6];
     bool fits = true;
 
-    assert(program->n_temps < HEED_PROGRAM_TEMPS);
+    assert(program->n_temps < program->room.temps);
     for (int i = 0; i < 6 && fits; i++) {
         extents[i] = shape[i] > 0 ? shape[i] : 0;   /* the stage says what is wrong */
         fits = heed_mul_i64(bytes, extents[i] > 0 ? extents[i] : 1, &bytes) && bytes <= temp_max;
     }
     if (!fits)
-        return heed_report_fill(c->report, HEED_E_OVERFLOW, "workspace", temp_max, 0,
-                                "a temporary array has more bytes than a program may have");
+        return too_large(c);
     for (int i = 0; i < 6; i++)
         bytes = extents[i] > 0 ? bytes : 0;
     out->t = heed_array_dense(dtype, NULL, 6, extents).t;
-    out->array = HEED_PROGRAM_ARGS + program->n_temps;
+    out->array = program->room.args + program->n_temps;
     program->temps[program->n_temps++] = (struct heed_program_life){
-        .bytes = ((uint64_t)bytes + TEMP_ALIGN - 1) / TEMP_ALIGN * TEMP_ALIGN,
+        .bytes = up((uint64_t)bytes),
         .first = UINT32_MAX,
     };
+    return HEED_OK;
+}
+
+heed_status heed_program_temp_end(struct heed_composer *c, uint32_t temp, int64_t end)
+{
+    struct heed_program_life *life = &c->program->temps[temp];
+
+    if (end > temp_max)
+        return too_large(c);
+    if (life->first == UINT32_MAX)      /* no step uses it */
+        life->first = life->last = 0;
+    life->bytes = up((uint64_t)end);
     return HEED_OK;
 }
 
@@ -159,25 +212,48 @@ static void note_use(struct heed_composer *c, const struct heed_plan_operand *x,
     struct heed_plan_operand *to = &c->operands[array];
     struct heed_program_life *life;
 
-    if (array < HEED_PROGRAM_ARGS) {
+    if (array < c->program->room.args) {
+        if (c->program->room.numbered)  /* what it has of bytes is found of all uses */
+            return;
         assert(to->view.dtype == 0 || to->role == x->role);
         if (to->view.dtype == 0 || !heed_view_empty(&x->view))
             to->view = x->view;
         to->role = x->role;
         return;
     }
-    assert(array < HEED_PROGRAM_ARGS + c->program->n_temps);
-    life = &c->program->temps[array - HEED_PROGRAM_ARGS];
+    assert(array < c->program->room.args + c->program->n_temps);
+    life = &c->program->temps[array - c->program->room.args];
     if (life->first == UINT32_MAX)
         life->first = stage;
     life->last = stage;
 }
 
-static heed_status bind(struct heed_composer *c, struct heed_program_stage *stage,
-                        const struct heed_program_use *uses, uint32_t n_uses)
+struct heed_program_stage *heed_program_form(struct heed_composer *c, const struct heed_op *op,
+                                             const char *name, const void *desc,
+                                             heed_status *status)
+{
+    struct heed_program_stage *stage = &c->program->stages[c->program->n_stages];
+    heed_report why = { .size = sizeof(why) };
+    char field[HEED_FIELD + 16];
+
+    assert(c->program->n_stages < c->program->room.stages);
+    stage->plan = (struct heed_plan){ .op = op,
+                                     .device = c->plan->device,
+                                     .backend = c->plan->backend,
+                                     .owned = c->plan->owned };
+    *status = heed_op_form(&stage->plan, desc, &why);
+    if (*status >= 0)
+        return stage;
+    snprintf(field, sizeof(field), "%s%s%s", name, why.field[0] != '\0' ? "." : "", why.field);
+    heed_report_fill(c->report, *status, field, why.wanted, why.got, "%s", why.message);
+    return NULL;
+}
+
+heed_status heed_program_bind(struct heed_composer *c, struct heed_program_stage *stage,
+                              const struct heed_program_use *uses, uint32_t n_uses)
 {
     const struct heed_plan *plan = &stage->plan;
-    const uint32_t number = c->program->n_stages;
+    const uint32_t number = c->program->n_stages++;
 
     stage->uses = heed_arena_array(c->arena, plan->n_operands, sizeof(*stage->uses),
                                   _Alignof(struct heed_program_use));
@@ -194,7 +270,7 @@ static heed_status bind(struct heed_composer *c, struct heed_program_stage *stag
     }
     for (uint32_t i = 0; i < plan->n_operands; i++) {
         assert(plan->operands[i].view.dtype == 0 || plan->operands[i].constant != NULL ||
-               stage->uses[i].array != HEED_PROGRAM_NONE);
+               stage->uses[i].array != HEED_PROGRAM_NONE || c->program->room.numbered);
         if (stage->uses[i].array != HEED_PROGRAM_NONE)
             note_use(c, &plan->operands[i], stage->uses[i].array, number);
     }
@@ -205,24 +281,10 @@ heed_status heed_program_stage(struct heed_composer *c, const struct heed_op *op
                               const void *desc, const struct heed_program_use *uses,
                               uint32_t n_uses)
 {
-    struct heed_program_stage *stage = &c->program->stages[c->program->n_stages];
-    heed_report why = { .size = sizeof(why) };
-    char field[HEED_FIELD + 16];
     heed_status status;
+    struct heed_program_stage *stage = heed_program_form(c, op, name, desc, &status);
 
-    assert(c->program->n_stages < HEED_PROGRAM_STAGES);
-    stage->plan = (struct heed_plan){ .op = op,
-                                     .device = c->plan->device,
-                                     .backend = c->plan->backend,
-                                     .owned = c->plan->owned };
-    status = heed_op_form(&stage->plan, desc, &why);
-    if (status < 0) {
-        snprintf(field, sizeof(field), "%s%s%s", name, why.field[0] != '\0' ? "." : "", why.field);
-        return heed_report_fill(c->report, status, field, why.wanted, why.got, "%s", why.message);
-    }
-    status = bind(c, stage, uses, n_uses);
-    c->program->n_stages++;
-    return status;
+    return stage != NULL ? heed_program_bind(c, stage, uses, n_uses) : status;
 }
 
 /* ---- attention as a stage ---- */
@@ -305,26 +367,15 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     heed_status status;
 
     c.program = heed_arena_take(arena, sizeof(*c.program), _Alignof(struct heed_program));
-    c.operands = heed_arena_array(arena, HEED_PROGRAM_ARGS, sizeof(*c.operands),
-                                  _Alignof(struct heed_plan_operand));
-    if (c.program != NULL)
-        c.program->stages = heed_arena_array(arena, HEED_PROGRAM_STAGES, sizeof(*c.program->stages),
-                                            _Alignof(struct heed_program_stage));
-    if (c.program == NULL || c.operands == NULL || c.program->stages == NULL)
+    if (c.program == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the program");
-    for (uint32_t i = 0; i < HEED_PROGRAM_ARGS; i++) {
-        c.operands[i].role = HEED_ROLE_IN;
-        c.operands[i].name = arguments[i].name;
-        c.operands[i].index = arguments[i].index;
-    }
-    c.operands[HEED_PROGRAM_O].role = HEED_ROLE_OUT;
     status = call->compose(&c, call->desc);
     if (status < 0)
         return status;
     lay_temps(c.program);
     plan->checked = c.program;
     plan->operands = c.operands;
-    plan->n_operands = HEED_PROGRAM_ARGS;
+    plan->n_operands = c.program->room.args;
     return status;
 }
 

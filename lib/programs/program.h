@@ -24,10 +24,8 @@
 
 #define HEED_COUNT(array) ((uint32_t)(sizeof(array) / sizeof(*(array))))
 
-enum { HEED_PROGRAM_STAGES = 6, HEED_PROGRAM_TEMPS = 6 };
-
-/* What stages use: the arguments of all programs, which are the operands of a program, and then its
- * temporaries. */
+/* What stages use is counted: the arguments of the program, which are its operands, and then its
+ * temporaries. These are the arguments of programs with a name. */
 enum { HEED_KEYS_K, HEED_KEYS_V, HEED_KEYS_LEN, HEED_KEYS_MASK, HEED_KEYS_ARRAYS };
 enum {
     HEED_PROGRAM_Q,
@@ -37,9 +35,10 @@ enum {
     HEED_PROGRAM_TAPS_K = HEED_PROGRAM_GLOBALS + HEED_KEYS_ARRAYS,
     HEED_PROGRAM_TAPS_V,
     HEED_PROGRAM_ROUNDS,
-    HEED_PROGRAM_ARGS = HEED_PROGRAM_ROUNDS + HEED_SELECT_ROUNDS,
-    HEED_PROGRAM_NONE = HEED_PROGRAM_ARGS + HEED_PROGRAM_TEMPS  /* of an operand: absent */
+    HEED_PROGRAM_ARGS = HEED_PROGRAM_ROUNDS + HEED_SELECT_ROUNDS
 };
+
+#define HEED_PROGRAM_NONE UINT32_MAX        /* of an operand: absent */
 
 /* An operand of a stage is this array from byte `at` on. */
 struct heed_program_use {
@@ -58,12 +57,18 @@ struct heed_program_life {
     uint32_t first, last;
 };
 
+/* How many a program has at most, and whether its arguments have numbers instead of names. */
+struct heed_program_room {
+    uint32_t args, stages, temps, numbered;
+};
+
 /* plan->checked of a program. */
 struct heed_program {
+    struct heed_program_room room;
     struct heed_program_stage *stages;
+    struct heed_program_life *temps;
     uint32_t n_stages, n_temps;
     uint64_t bytes;                     /* of all temporaries */
-    struct heed_program_life temps[HEED_PROGRAM_TEMPS];
 };
 
 /* A program in the making. */
@@ -87,6 +92,10 @@ struct heed_program_call {
     const void *desc;                   /* the caller's */
 };
 
+/* Makes room, which a composition does first; heed_program_open() does it for those with names. */
+HEED_MUST_CHECK
+heed_status heed_program_reserve(struct heed_composer *, struct heed_program_room);
+
 /* Reads a descriptor, which begins with size, flags, numerics; `flags`: beside HEED_PLAN_*. */
 HEED_MUST_CHECK
 heed_status heed_program_open(struct heed_composer *, const void *given, size_t v1, void *desc,
@@ -102,7 +111,20 @@ HEED_MUST_CHECK
 heed_status heed_program_temp_add(struct heed_composer *, uint32_t dtype, const int64_t shape[6],
                                   struct heed_program_temp *out);
 
-/* Adds a stage. `name` stands before the field of a fault. A use of an operand that the stage does
+/* Temporary `temp` of a program whose arrays have numbers: bytes up to `end`. HEED_E_OVERFLOW. */
+HEED_MUST_CHECK
+heed_status heed_program_temp_end(struct heed_composer *, uint32_t temp, int64_t end);
+
+/* Plans a stage, whose name stands before the field of a fault, and which is added once its uses
+ * are known. NULL: `status` says why. */
+struct heed_program_stage *heed_program_form(struct heed_composer *, const struct heed_op *,
+                                             const char *name, const void *desc,
+                                             heed_status *status);
+HEED_MUST_CHECK
+heed_status heed_program_bind(struct heed_composer *, struct heed_program_stage *,
+                              const struct heed_program_use *uses, uint32_t n_uses);
+
+/* Both of them. `name` stands before the field of a fault. A use of an operand that the stage does
  * not have is passed over; the last stage that uses an argument uses the whole of it. */
 HEED_MUST_CHECK
 heed_status heed_program_stage(struct heed_composer *, const struct heed_op *, const char *name,

@@ -29,6 +29,7 @@ enum {
     HEED_SET_CACHED = HEED_SET_ROWS | HEED_SET_BLOCKS, /* rows that copy and push write */
     HEED_SET_KEYS = HEED_SET_CACHED | HEED_SET_NIBBLES,
     HEED_SET_MOVED = HEED_SET_NUMBERS | HEED_SET_BLOCKS, /* rows that copy and push read */
+    HEED_SET_WEIGHTS = HEED_SET_FLOATS | HEED_SET_BLOCKS,
     HEED_SET_MASKS = 2048 /* of query rows and keys: a byte each, or a bit of a word */
 };
 

@@ -25,7 +25,7 @@ MAIN = {f"workgroup_{width}_{dtype}": spills for width, spills in (("64", 400), 
         for dtype in ("f32", "f16", "bf16")}
 # Of prepare.c: attend_choose and launches_choose with a plan that is `large`.
 LARGE = {"prepare", "workgroup_keep", "workgroup_few_any", "workgroup_few_scaled_any",
-         "workgroup_few_join"} | {f"workgroup_{width}_{kind}" for width in (64, 128)
+         "workgroup_few_join", "workgroup_cut_join"} | {f"workgroup_{width}_{kind}" for width in (64, 128)
                                   for kind in ("ranges", "any", "scaled_any")}
 # Only integers, comparisons and moves.
 NO_SUMS = {"prepare", "workgroup_keep", "join_workgroup", "push_end_workgroup", "order_workgroup",

@@ -5,12 +5,8 @@
  * also by random ones (Choromanski et al. 2021), against the quadratic form, and the gated delta
  * rule (Yang et al. 2025) against its closed form, a triangular system over all tokens.
  */
-#include "chain.h"
+#include "maps.h"
 
-#include <heed/nn.h>
-
-WORLD_OPERATION(act)
-WORLD_OPERATION(linear)
 WORLD_OPERATION(recur)
 
 enum { B = 2, H = 3, N = 37, D = 8, V = 5, CUT = 14 };
@@ -25,25 +21,6 @@ static heed_array rows_cut(const heed_array *a, int64_t first, int64_t n)
     cut.t.shape[2] = n;
     cut.buf.handle = (float *)a->buf.handle + first * a->t.stride[2];
     return cut;
-}
-
-static void fill(const heed_array *a, float value)
-{
-    for (int64_t i = 0; i < world_count(a); i++)
-        world_f32(a)[i] = value;
-}
-
-static void activate(uint32_t kind, const heed_array *x, const heed_array *factor,
-                     const heed_array *y)
-{
-    struct act_call call = act_call();
-
-    call.desc.kind = kind;
-    GIVE(&call, x, *x);
-    if (factor)
-        GIVE(&call, factor, *factor);
-    GIVE(&call, y, *y);
-    act_run(&call);
 }
 
 /* ---- linear attention ---- */
@@ -69,10 +46,10 @@ static void features_run(const heed_array *q, const heed_array *k, const heed_ar
         GIVE(&call, o, rows_cut(&sums, first, n));
         recur_run(&call);
     }
-    activate(HEED_ACT_INVERSE, &weight, NULL, &weight);
+    activate(HEED_ACT_INVERSE, &weight, NULL, NULL, &weight);
     weight.t.shape[3] = V;
     weight.t.stride[3] = 0;
-    activate(HEED_ACT_NONE, &values, &weight, o);
+    activate(HEED_ACT_NONE, &values, &weight, NULL, o);
 }
 
 /* Features in double, and by which share those of heed may be off. */
@@ -142,7 +119,7 @@ static struct features elu_features(const heed_array *x)
 
         f.x[i] = value > 0 ? value + 1 : exp(value);
     }
-    activate(HEED_ACT_ELU_PLUS_ONE, x, NULL, x);
+    activate(HEED_ACT_ELU_PLUS_ONE, x, NULL, NULL, x);
     return f;
 }
 
@@ -166,20 +143,6 @@ TEST(linear_attention_by_positive_features)
 
 enum { M = 24 };
 
-static void project(const heed_array *x, const heed_array *w, const heed_array *add, uint32_t kind,
-                    const heed_array *y)
-{
-    struct linear_call call = linear_call();
-
-    call.desc.act = kind;
-    GIVE(&call, x, *x);
-    GIVE(&call, w, *w);
-    if (add)
-        GIVE(&call, add, *add);
-    GIVE(&call, y, *y);
-    linear_run(&call);
-}
-
 /* e^(w x - |x|^2 / 2) for each row w of a matrix: x^2 by a product, its half sum by a map with one
  * output, which is the addend of every feature. */
 static struct features random_features(const heed_array *x, const heed_array *w,
@@ -192,7 +155,7 @@ static struct features random_features(const heed_array *x, const heed_array *w,
     double widest = 0;
 
     fill(&minus, -0.5f);
-    activate(HEED_ACT_NONE, x, x, &squares);
+    activate(HEED_ACT_NONE, x, x, NULL, &squares);
     project(&squares, &minus, NULL, HEED_ACT_NONE, &half);
     half.t.shape[3] = M;
     half.t.stride[3] = 0;

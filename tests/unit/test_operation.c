@@ -174,6 +174,15 @@ static void release(void)
     ck_assert_ptr_null(fake.blob);
 }
 
+/* Threads of a group, by the row of the kernel. */
+static uint32_t threads_of(enum heed_kernel kernel)
+{
+    const char *at = strstr(heed_kernel_rows[kernel].options, "-DHK_THREADS=");
+
+    ck_assert_ptr_nonnull(at);
+    return (uint32_t)strtoul(strchr(at, '=') + 1, NULL, 10);
+}
+
 /* Every operation with both shapes of kernels. */
 #define EACH(number, shape)                                                                        \
     for (enum heed_operation number = 0; number < HEED_OPERATIONS; number++)                       \
@@ -205,8 +214,9 @@ TEST(launches_name_kernels_of_their_shape)
         ck_assert_ptr_nonnull(strstr(lanes->name, "lanes"));
         ck_assert_ptr_nonnull(strstr(lanes->options, "-DHK_THREADS=1"));
         ck_assert_ptr_nonnull(strstr(workgroup->name, "workgroup"));
-        ck_assert_ptr_nonnull(strstr(workgroup->options, "-DHK_THREADS=64"));
-        ck_assert_ptr_nonnull(strstr(workgroup->options, "-DHK_ONE_LANE=1"));
+        ck_assert_ptr_nonnull(strstr(workgroup->options, "-DHK_THREADS="));
+        ck_assert(strstr(workgroup->options, "-DHK_ONE_LANE=1") ||
+                  strstr(workgroup->options, "-DHK_FOUR_LANES=1"));
         ck_assert_str_eq(lanes->file, workgroup->file);
     }
 }
@@ -233,6 +243,29 @@ TEST(the_blob_holds_operands_and_numbers)
         }
         ck_assert_int_eq(arrays[2].stride[5], 1);
         ck_assert_mem_eq(fake.blob + head->numbers_at, &numbers, sizeof(numbers));
+        release();
+    }
+}
+
+/* A form may have other tasks for work-groups, even in other passes. */
+TEST(work_groups_may_have_tasks_of_their_own)
+{
+    EACH(number, state.traits.shape)
+    {
+        const bool lanes = state.traits.shape == HEED_SHAPE_LANES;
+        const struct hk_operation *head;
+
+        plan_make(number, 30);
+        form.groups_apart = true;
+        form.group_tasks[form.n_passes - 1] = 7;
+        head = prepare();
+        for (uint32_t i = 0; i < form.n_passes; i++) {
+            const int64_t wanted = lanes ? form.tasks[i] : form.group_tasks[i];
+
+            ck_assert_int_eq(head->tasks[i], wanted);
+            ck_assert_int_eq(head->groups[i], wanted);
+        }
+        ck_assert_uint_eq(fake.n_kernels, lanes ? form.n_passes : 1);
         release();
     }
 }
@@ -288,8 +321,7 @@ TEST(a_launch_without_tasks_is_left_out)
 {
     EACH(number, state.traits.shape)
     {
-        const uint32_t threads =
-            state.traits.shape == HEED_SHAPE_LANES ? 1 : HEED_OPERATION_THREADS;
+        const bool lanes = state.traits.shape == HEED_SHAPE_LANES;
         const heed_buf at[OPERANDS] = { { &fake, 8 }, { NULL, 0 }, { &plan, 16 } };
         struct heed_error_detail detail;
         const struct heed_launch launch = { .at = at, .detail = &detail };
@@ -301,7 +333,8 @@ TEST(a_launch_without_tasks_is_left_out)
         ck_assert_uint_eq(fake.work.n_launches, form.n_passes - 1);
         for (uint32_t i = 0; i < fake.work.n_launches; i++) {
             ck_assert_uint_eq(fake.launches[i].groups, (uint64_t)form.tasks[i + 1]);
-            ck_assert_uint_eq(fake.launches[i].threads, threads);
+            ck_assert_uint_eq(fake.launches[i].threads, threads_of(fake.launches[i].kernel));
+            ck_assert(lanes == (fake.launches[i].threads == 1));
         }
         ck_assert_uint_eq(fake.work.n_buffers, HEED_BUFFERS_SMALL);
         ck_assert_mem_eq(fake.work.buffers, at, sizeof(at));

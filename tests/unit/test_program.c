@@ -23,6 +23,7 @@ static struct {
 static struct heed_plan_operand operands[3];
 static struct heed_program_use uses[STAGES][3];
 static struct heed_program_stage stages[STAGES];
+static struct heed_program_life temps[STAGES];
 static struct heed_program program;
 static struct heed_arena arena;
 static struct heed_plan plan;
@@ -87,13 +88,14 @@ static void set_up(void)
     noted.fail_at = noted.loose_at = -1;
     operands[0] = operands[1] = (struct heed_plan_operand){ .view = view, .role = HEED_ROLE_IN };
     operands[2] = (struct heed_plan_operand){ .role = HEED_ROLE_IN };
-    program = (struct heed_program){ .stages = stages, .n_stages = STAGES, .n_temps = STAGES,
+    program = (struct heed_program){ .room = { .args = HEED_PROGRAM_ARGS }, .stages = stages,
+                                     .temps = temps, .n_stages = STAGES, .n_temps = STAGES,
                                      .bytes = TEMPS };
     for (uint32_t i = 0; i < STAGES; i++) {
         uses[i][0] = (struct heed_program_use){ 0, HEED_PROGRAM_Q, 8 };
         uses[i][1] = (struct heed_program_use){ 1, HEED_PROGRAM_ARGS + i, 0 };
         uses[i][2] = (struct heed_program_use){ 2, HEED_PROGRAM_NONE, 0 };
-        program.temps[i].at = 64 * i;
+        temps[i].at = 64 * i;
         stages[i] = (struct heed_program_stage){
             .plan = { .impl = i < 2 ? &fake : &other, .operands = operands, .n_operands = 3 },
             .uses = uses[i],

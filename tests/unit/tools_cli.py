@@ -112,10 +112,10 @@ def table_is_whole(flag, kind, names, usable):
 
 
 def operations_of_the_library():
-    """Those that the library exports a plan and a run of."""
+    """Those that the library exports a plan and a run of; a program is several of them."""
     names = (pathlib.Path(__file__).resolve().parents[2] / 'lib/heed.map').read_text()
     plans, runs = (set(re.findall(r'heed_(\w+)_%s;' % call, names)) for call in ('plan', 'run'))
-    return plans & runs
+    return plans & runs - {'program'}
 
 
 def support_is_what_the_devices_offer(usable):

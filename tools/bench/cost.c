@@ -386,12 +386,13 @@ struct workload_cost cost_order(const struct workload *load)
 struct workload_cost cost_linear(const struct workload *load)
 {
     const double outputs = heads(load) * (double)load->n * (double)load->out;
-    const double weights = (double)load->d * (double)load->out;
+    const double weights = element(load) * (double)load->d * (double)load->out;
+    const double rows = type_elements(load->dtype) > 1 ? f32_bytes : element(load);
 
     return (struct workload_cost){
         .flops = 2 * (double)load->d * outputs,
-        .read = element(load) * (elements(load) + weights) + f32_bytes * (double)load->out,
-        .written = element(load) * outputs,
+        .read = rows * elements(load) + weights + f32_bytes * (double)load->out,
+        .written = rows * outputs,
     };
 }
 

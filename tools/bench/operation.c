@@ -382,6 +382,10 @@ static heed_status plan_linear(struct contender *c, const struct workload *load,
         .y = rows_of(load, load->h, load->n, load->out),
     };
 
+    if (type_elements(load->dtype) > 1) { /* of weights alone */
+        desc.x.dtype = desc.y.dtype = HEED_F32;
+        desc.w.stride[0] /= (int64_t)type_elements(load->dtype);
+    }
     args->size = sizeof *args;
     c->run = &args->run;
     arrays[0] = array(&desc.x, uniform, &args->x);

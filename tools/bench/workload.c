@@ -191,6 +191,14 @@ static void write_text(struct workload *load)
     snprintf(load->text + length, sizeof load->text - length, "dtype=%s", workload_dtype(load));
 }
 
+/* Those of linear alone: x and y are of f32 then. */
+static bool weights_in_blocks(const struct workload *load)
+{
+    return (load->kind == WORKLOAD_LINEAR_1024 || load->kind == WORKLOAD_LINEAR_DECODE) &&
+           type_elements(load->dtype) > 1 && load->dtype != HEED_I4 &&
+           load->d % type_elements(load->dtype) == 0;
+}
+
 static bool parse_dtype(const char *value, struct workload *load, char *error, size_t size)
 {
     static const char words[] = TYPE_FLOATS " i8 " TYPE_NIBBLES " " TYPE_SMALL " " TYPE_BLOCKS;
@@ -206,7 +214,7 @@ static bool parse_dtype(const char *value, struct workload *load, char *error, s
     }
     snprintf(error, size,
              "dtype is one of " TYPE_FLOATS ", of decode and ragged also i8 " TYPE_NIBBLES
-             " " TYPE_SMALL " " TYPE_BLOCKS ", got \"%s\"",
+             " " TYPE_SMALL " " TYPE_BLOCKS ", of linear " TYPE_BLOCKS ", got \"%s\"",
              value);
     return false;
 }
@@ -302,7 +310,8 @@ static bool complete(struct workload *load, char *error, size_t size)
                  load->hk);
         return false;
     }
-    if (workload_bytes(load) && load->kind != WORKLOAD_DECODE && load->kind != WORKLOAD_RAGGED) {
+    if (workload_bytes(load) && load->kind != WORKLOAD_DECODE && load->kind != WORKLOAD_RAGGED &&
+        !weights_in_blocks(load)) {
         snprintf(error, size, "dtype %s belongs to decode and ragged, not to %s",
                  workload_dtype(load), workload_name(load));
         return false;

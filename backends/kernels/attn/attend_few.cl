@@ -4,209 +4,297 @@
  * Attention for GPUs where a strip has few rows, as in decoding: what matters then is that keys and
  * values come in as fast as memory has them. A group takes some chunks of the keys of a strip, and
  * leaves their sums in the workspace (docs/numerics.md step 8; few_join.cl joins them), so that a
- * whole device works on one sequence. K and V of a block pass through local memory, but for rows
- * with scales, which threads read where they lie. A thread forms the scores of one key and then the
- * outputs of one channel of V.
+ * whole device works on one sequence. Up to HK_BLOCKS blocks are taken at a time: what threads wait
+ * for is then waited for once. A thread forms the scores of one key, and then outputs of one
+ * channel of V.
  */
 #define HK_FEW 1
-#define HK_THREADS 128
+#define HK_THREADS 256
 #define HK_WIDTH 128
+#if HK_KV
+#define HK_RESIDENT 2
+#endif
+#include "group_softmax.h"
 #include "few_products.h"
+#include "few_softmax.h"
 #include "walk.h"
 
 #if HK_THREADS != HK_PART_THREADS || HK_WIDTH != HK_PART_WIDTH
 #error "the host numbers groups by HK_PART_THREADS and HK_PART_WIDTH"
 #endif
 
-/* Rows of the strip, those that are not there at its end left out. */
-HK_FN hk_i32 hk_few_rows(const struct hk_group *g)
+/* ---- which keys ---- */
+
+HK_FN void hk_few_look(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
-    return (hk_i32)(g->task->count * g->call->plan->strips.stack);
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i32 i = id % HK_LOOKING;
+    const struct hk_group at = hk_few_at(g, id / HK_LOOKING);
+    const hk_i32 place = hk_place(&at, i);
+
+    HK_MARK(walk);
+    if (at.number < shared->few.count)
+        hk_mask_part(&at, i, me);
+    if (i >= HK_BLOCK)
+        return;
+    shared->k_at[place] = shared->v_at[place] = HK_NO_ROW;      /* also where there is no block */
+    if (at.number < shared->few.count && hk_place_open(&at, i))
+        hk_local_or(&shared->available[2 * at.number + i / 32], 1u << i % 32);
+    else
+        hk_local_or(&shared->few.marks[at.number], HK_MARK_GAPS);
+}
+
+HK_FN void hk_few_mask(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const struct hk_group at = hk_few_at(g, id / HK_ROWS);
+    hk_u64 mask = 0;
+
+    HK_MARK(walk);
+    if (id >= HK_BLOCKS * HK_ROWS)
+        return;
+    if (at.number < shared->few.count)
+        mask = hk_mask_get(&at, id % HK_ROWS, me);
+    shared->masks[2 * id] = (hk_u32)mask;
+    shared->masks[2 * id + 1] = (hk_u32)(mask >> 32);
+    if (mask != 0)
+        hk_local_or(&shared->few.marks[at.number], HK_MARK_ANY);
+}
+
+HK_FN struct hk_few_step hk_few_step_get(const struct hk_group *g)
+{
+    HK_GLOBAL const struct hk_plan *plan = g->call->plan;
+    const hk_u32 d = (hk_u32)plan->d;
+    struct hk_few_step step;
+
+    step.rows = hk_few_rows(g);
+    step.share = hk_few_share(step.rows);
+    step.d = (hk_i32)d;
+    step.width = (hk_i32)hk_min(plan->d_v - g->pass, HK_WIDTH);
+    step.slabs = (hk_i32)((d + 2 * HK_SLAB - 1) / (2 * HK_SLAB)) * 2;
+    step.keys = (hk_i32)g->shared->few.count * HK_BLOCK;
+    step.stages = d > HK_KEPT || !g->shared->has_q;
+    if (step.keys == 0)
+        step.slabs = 0;
+    return step;
+}
+
+/* ---- slabs: those of K, then those of V ---- */
+
+/* Slab number s, if there is one, as the h-th of the two that are on their way. */
+HK_FN void hk_few_fetch(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
+                        hk_i32 s, const hk_i32 h, struct hk_mine *me)
+{
+    const hk_i32 k0 = (s - step->slabs) * HK_SLAB_KEYS;
+
+    if (s < step->slabs) {
+        hk_fetch_k(g, id, step, s * HK_SLAB, me, h);
+    } else if (k0 < step->keys) {
+        hk_fetch_v(g, id, step, k0, me->next[h]);
+#if HK_SCALES
+        hk_fetch_scales(g, id, step, k0, me->scale[h]);
+#endif
+    }
 }
 
 /* ---- scores ---- */
 
-/* Scores of the block to local memory: half of the threads form those of half of the rows. */
-HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
+/* The scores of the thread's key with the channels of a slab. */
+HK_FN void hk_few_key(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
+                      hk_i32 t0, struct hk_mine *me)
 {
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    const hk_i64 d = any != 0 ? g->call->plan->d : 0;
-    const hk_u32 q_stays = d <= HK_KEPT && shared->has_q;
-    const hk_i32 share = hk_few_rows(g) <= HK_ROWS / 2 ? HK_ROWS / 4 : HK_ROWS / 2;
-    hk_i64 t0;
-    hk_i32 r;
+    const hk_i32 end = t0 + HK_SLAB < step->d ? t0 + HK_SLAB : step->d;
+    const hk_i32 place = id % HK_PLACES, row = id / HK_PLACES * (HK_ROWS / 2);
+
+    if (t0 >= end || place >= step->keys || row >= step->rows)
+        return;
+    if (HK_PLACES < HK_THREADS || step->rows <= HK_ROWS / 2)
+        hk_few_scores(g, place, row, HK_ROWS / 2, t0, end, me);
+    else
+        hk_few_scores(g, place, row, HK_ROWS, t0, end, me);
+}
+
+HK_FN void hk_few_key_slab(const struct hk_group *g, struct hk_mine *mine,
+                           const struct hk_few_step *step, hk_i32 s, const hk_i32 h)
+{
+    const hk_i32 t0 = s * HK_SLAB;
     HK_THREAD_ID(id);
 
+    HK_BARRIER();
     HK_EACH(id) {
-        HK_UNROLL
-        for (r = 0; r < HK_ROWS / 2; r++) {
-            mine[HK_OWN(id)].k[r] = 0.0f;
-#if HK_SCALES
-            mine[HK_OWN(id)].part[r] = mine[HK_OWN(id)].sum[r] = 0.0f;
-#endif
-        }
-    }
-    HK_EACH(id) {
-        if (d > 0)
-            hk_fetch_k(g, id, 0, &mine[HK_OWN(id)]);
-        else if (any != 0)
-            hk_fetch_v(g, id, 0, &mine[HK_OWN(id)]);
-    }
-    HK_NO_UNROLL
-    for (t0 = 0; t0 < d; t0 += HK_SLAB) {
-        HK_BARRIER();
-        HK_EACH(id) {
-            hk_put_k(g, id, t0, &mine[HK_OWN(id)]);
-            if (t0 % HK_KEPT == 0 && !q_stays) {
-                HK_MARK(cold);
-                hk_stage_q(g, id, t0);
-            }
-        }
-        HK_BARRIER();
-        HK_EACH(id) {
-            const hk_i64 end = hk_min(t0 + HK_SLAB, d);
-
-            if (end < d)
-                hk_fetch_k(g, id, end, &mine[HK_OWN(id)]);
-            else
-                hk_fetch_v(g, id, 0, &mine[HK_OWN(id)]);
-            if (share == HK_ROWS / 4)
-                hk_few_scores(g, id % HK_BLOCK, id / HK_BLOCK * (HK_ROWS / 4), HK_ROWS / 4, t0, end,
-                              &mine[HK_OWN(id)]);
-            else
-                hk_few_scores(g, id % HK_BLOCK, id / HK_BLOCK * (HK_ROWS / 2), HK_ROWS / 2, t0, end,
-                              &mine[HK_OWN(id)]);
-        }
-    }
-    HK_EACH(id) {
-        HK_UNROLL
-        for (r = 0; r < HK_ROWS / 2; r++) {
-            if (r < share)
-                shared->in.s[(id / HK_BLOCK * share + r) * HK_S_LINE + id % HK_BLOCK] =
-                    mine[HK_OWN(id)].k[r];
+        hk_put_k(g, id, step, t0, mine[HK_OWN(id)].next[h]);
+        if (step->stages && t0 % HK_KEPT == 0 && t0 < step->d) {
+            HK_MARK(cold);
+            hk_stage_q(g, id, t0);
         }
     }
     HK_BARRIER();
+    HK_EACH(id) {
+        hk_few_fetch(g, id, step, s + 2, h, &mine[HK_OWN(id)]);
+        hk_few_key(g, id, step, t0, &mine[HK_OWN(id)]);
+    }
 }
 
-/* ---- softmax ---- */
-
-/* A thread's scores become y. */
-HK_FN void hk_few_take(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+HK_FN void hk_few_clear(struct hk_mine *me)
 {
-    hk_i32 c;
-
-    HK_UNROLL
-    for (c = 0; c < 4; c++)
-        me->s[0][c] = g->shared->in.s[id / 16 * HK_S_LINE + id % 16 + 16 * c];
-    hk_score_end(g, id, me);
-}
-
-/* Step 5: sums follow their rows' references. */
-HK_FN void hk_few_follow(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
-{
-    HK_LOCAL const struct hk_shared *shared = g->shared;
     hk_i32 r;
 
-    if (!shared->raised)
-        return;
-    me->l[0] = hk_mul(me->l[0], shared->w[id / 16]);
     HK_UNROLL
     for (r = 0; r < HK_ROWS; r++) {
-        me->o[r] = hk_mul(me->o[r], shared->w[r]);
+        me->k[r] = 0.0f;
 #if HK_SCALES
-        me->low[r] = hk_mul(me->low[r], shared->w[r]);
+        me->part[r] = me->sum[r] = 0.0f;
 #endif
     }
 }
 
-/* Steps 6 and 7: y become weights, of a removed key -0. poison: a row has removed a key that is
- * there. */
-HK_FN void hk_few_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+/* A thread's scores to local memory. */
+HK_FN void hk_few_leave_scores(const struct hk_group *g, hk_i32 id, hk_i32 rows,
+                               const struct hk_mine *me)
 {
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    const hk_i32 row = id / 16, x = id % 16;
-    const float m = shared->m[row];
-    hk_u32 poison = 0;
-    hk_i32 c;
+    const hk_i32 place = id % HK_PLACES, row = id / HK_PLACES * (HK_ROWS / 2);
+    hk_i32 r;
 
-    HK_MARK(softmax);
     HK_UNROLL
-    for (c = 0; c < 4; c++) {
-        const float y = me->s[0][c];
-        const int removed = y == -HK_INFINITY;
-        const float p = hk_select(removed, hk_float(HK_REMOVED), hk_weight(y, m));
-
-        me->l[0] = hk_add(me->l[0], p);
-        shared->out.p[(x + 16 * c) * HK_ROWS + row] = p;
-        poison |= removed && shared->v_at[x + 16 * c] != HK_NO_ROW;
+    for (r = 0; r < HK_ROWS * HK_PLACES / HK_THREADS; r++) {
+        if (row + r < rows)
+            *hk_few_place(g, row + r, place) = me->k[r];
     }
-    if (poison && shared->active[row])
-        hk_local_or(&shared->poison, 1);
 }
 
 /* ---- values ---- */
 
-HK_FN void hk_few_channel(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
+/* Step 5: sums over V follow their rows' references to a block. */
+HK_FN void hk_few_follow(const struct hk_group *g, hk_i32 row, hk_i32 number, const hk_i32 n,
+                         struct hk_mine *me)
 {
-    if (g->pass + id >= g->call->plan->d_v)
-        return;
-    if (g->shared->poison) {
-        HK_MARK(cold);
-        hk_few_values(g, id, k0, HK_ROWS, 1, me);
-    } else if (hk_few_rows(g) <= HK_ROWS / 2) {
-        hk_few_values(g, id, k0, HK_ROWS / 2, 0, me);
-    } else {
-        hk_few_values(g, id, k0, HK_ROWS, 0, me);
+    HK_LOCAL const float *follow = g->shared->few.follow + number * HK_ROWS + row;
+    hk_i32 r;
+
+    HK_UNROLL
+    for (r = 0; r < n; r++) {
+        me->o[r] = hk_mul(me->o[r], follow[r]);
+#if HK_SCALES
+        me->low[r] = hk_mul(me->low[r], follow[r]);
+#endif
     }
 }
 
-HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
+/* Keys of the slab that begins with place k0: the thread's channel of n rows. */
+HK_FN void hk_few_channel(const struct hk_group *g, hk_i32 id, hk_i32 k0, const hk_i32 n,
+                          struct hk_mine *me)
 {
-    const hk_i32 n = any != 0 ? HK_BLOCK : 0;
-    hk_i32 k0;
+    const hk_i32 number = k0 / HK_BLOCK;
+    const hk_u32 marks = g->shared->few.marks[number];
+
+    if ((marks & HK_MARK_RAISED) && k0 % HK_BLOCK == 0)
+        hk_few_follow(g, id / HK_WIDTH * n, number, n, me);
+    if (marks & HK_MARK_POISON) {
+        HK_MARK(cold);
+        hk_few_values(g, id, k0, n, 1, me);
+    } else if (marks & HK_MARK_ANY) {
+        hk_few_values(g, id, k0, n, 0, me);
+    }
+}
+
+HK_FN void hk_few_value_slab(const struct hk_group *g, struct hk_mine *mine,
+                             const struct hk_few_step *step, hk_i32 k0, const hk_i32 h)
+{
     HK_THREAD_ID(id);
 
-    HK_NO_UNROLL
-    for (k0 = 0; k0 < n; k0 += HK_SLAB_KEYS) {
-        HK_BARRIER();
-        HK_EACH(id) {
-            hk_put_v(g, id, k0, &mine[HK_OWN(id)]);
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (k0 < step->keys) {
+            hk_put_v(g, id, step, k0, mine[HK_OWN(id)].next[h]);
+#if HK_SCALES
+            hk_put_scales(g, id, mine[HK_OWN(id)].scale[h]);
+#endif
         }
-        HK_BARRIER();
-        HK_EACH(id) {
-            if (k0 + HK_SLAB_KEYS < n)
-                hk_fetch_v(g, id, k0 + HK_SLAB_KEYS, &mine[HK_OWN(id)]);
-            hk_few_channel(g, id, k0, &mine[HK_OWN(id)]);
-        }
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        const int has = k0 < step->keys && id % HK_WIDTH < step->width &&
+                        id / HK_WIDTH * step->share < step->rows;
+
+        hk_few_fetch(g, id, step, step->slabs + k0 / HK_SLAB_KEYS + 2, h, &mine[HK_OWN(id)]);
+        if (has && step->share == HK_ROWS / 4)
+            hk_few_channel(g, id, k0, HK_ROWS / 4, &mine[HK_OWN(id)]);
+        else if (has)
+            hk_few_channel(g, id, k0, HK_ROWS / 2, &mine[HK_OWN(id)]);
+    }
+}
+
+/* ---- a step ---- */
+
+/* From scores to weights. */
+HK_FN void hk_few_weights(const struct hk_group *g, struct hk_mine *mine,
+                          const struct hk_few_step *step)
+{
+    HK_THREAD_ID(id);
+
+    HK_EACH(id) {
+        hk_few_leave_scores(g, id, step->rows, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        hk_few_softmax(g, id, step, 0, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < HK_BLOCKS * HK_ROWS)
+            hk_few_top(g, id, step);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        hk_few_softmax(g, id, step, 1, &mine[HK_OWN(id)]);
+        if (id < HK_BLOCKS * HK_ROWS)
+            hk_few_raise(g, id);
+        if (id < HK_ROWS)
+            hk_few_risen(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < HK_ROWS)
+            g->shared->m[id] = mine[HK_OWN(id)].m;
+        if (id < HK_LINES && id / 16 < step->rows)
+            hk_few_partial(g, id, step, &mine[HK_OWN(id)]);
     }
 }
 
 HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
 {
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    hk_u64 any;
+    struct hk_few_step step;
+    hk_i32 s;
     HK_THREAD_ID(id);
 
-    hk_block_look(g, mine);
-    any = hk_joined(shared->any);
-    hk_block_scores(g, mine, any);
     HK_EACH(id) {
-        hk_few_take(g, id, &mine[HK_OWN(id)]);
-        if (any != 0 && id == 0)
-            shared->has_q = 1;
+        hk_few_look(g, id, &mine[HK_OWN(id)]);
     }
     HK_BARRIER();
+    step = hk_few_step_get(g);
     HK_EACH(id) {
-        if (id < HK_ROWS)
-            hk_row_rise(g, id, &mine[HK_OWN(id)]);
+        hk_find_k(g, id, &mine[HK_OWN(id)]);
+        hk_few_fetch(g, id, &step, 0, 0, &mine[HK_OWN(id)]);
+        hk_few_fetch(g, id, &step, 1, 1, &mine[HK_OWN(id)]);
+        hk_few_mask(g, id, &mine[HK_OWN(id)]);
+        hk_few_clear(&mine[HK_OWN(id)]);
+    }
+    HK_NO_UNROLL
+    for (s = 0; s < step.slabs; s += 2) {
+        hk_few_key_slab(g, mine, &step, s, 0);
+        hk_few_key_slab(g, mine, &step, s + 1, 1);
     }
     HK_BARRIER();
-    HK_EACH(id) {
-        hk_few_follow(g, id, &mine[HK_OWN(id)]);
-        hk_few_weigh(g, id, &mine[HK_OWN(id)]);
+    hk_few_weights(g, mine, &step);
+    HK_NO_UNROLL
+    for (s = 0; s < step.keys; s += 2 * HK_SLAB_KEYS) {
+        hk_few_value_slab(g, mine, &step, s, 0);
+        hk_few_value_slab(g, mine, &step, s + HK_SLAB_KEYS, 1);
     }
-    hk_block_values(g, mine, any);
+    HK_EACH(id) {
+        if (id == 0 && step.keys > 0)
+            g->shared->has_q = 1;
+    }
 }
 
 /* ---- chunks ---- */
@@ -226,20 +314,21 @@ HK_FN void hk_few_leave(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     HK_GLOBAL const struct hk_plan *plan = g->call->plan;
     HK_GLOBAL char *chunk = g->shared->few.chunks + g->shared->few.number * plan->chunk_bytes;
+    const hk_i64 t = g->pass + id % HK_WIDTH;
+    const hk_i32 rows = hk_few_rows(g), n = hk_few_share(rows), first = id / HK_WIDTH * n;
     hk_i32 r;
 
     HK_MARK(cold);
-    if (g->pass == 0) {
-        if (id < HK_ROWS) {
-            hk_few_kept(chunk)[id].m = me->m;
-            hk_few_kept(chunk)[id].joined = me->empty ? 0.0f : 1.0f;
-        }
-        hk_few_l(chunk, id / 16)[id % 16] = me->l[0];
+    if (g->pass == 0 && id < HK_ROWS) {
+        hk_few_kept(chunk)[id].m = me->m;
+        hk_few_kept(chunk)[id].joined = me->empty ? 0.0f : 1.0f;
     }
+    if (g->pass == 0 && id < HK_LINES)
+        hk_few_l(chunk, id / 16)[id % 16] = me->l[0];
     HK_UNROLL
-    for (r = 0; r < HK_ROWS; r++) {
-        if (r < hk_few_rows(g) && g->pass + id < plan->d_v)
-            hk_few_o(g->call, chunk, r)[g->pass + id] = hk_few_sum(me, r);
+    for (r = 0; r < HK_ROWS / 2; r++) {
+        if (r < n && first + r < rows && t < plan->d_v)
+            hk_few_o(g->call, chunk, first + r)[t] = hk_few_sum(me, r);
     }
 }
 
@@ -259,15 +348,16 @@ HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me
 {
     hk_i32 r;
 
-    (void)id;
     if (!g->shared->begins)
         return;
     HK_MARK(cold);
     me->m = -HK_INFINITY;
     me->empty = 1;
     me->l[0] = 0.0f;
+    if (id < HK_ROWS)
+        g->shared->m[id] = me->m;
     HK_UNROLL
-    for (r = 0; r < HK_ROWS; r++) {
+    for (r = 0; r < HK_ROWS / 2; r++) {
         me->o[r] = 0.0f;
 #if HK_SCALES
         me->low[r] = 0.0f;
@@ -287,13 +377,9 @@ HK_FN void hk_part_begin(const struct hk_group *g, hk_i32 id, hk_u32 task, hk_u3
                  end = hk_min(first + plan->part_chunks, plan->chunks);
     hk_i64 i;
 
-#if HK_SCALES
-    (void)me;
-#else
     HK_UNROLL
-    for (i = 0; i < HK_FETCHED * HK_UNIT_WORDS; i++)
-        me->next[i] = 0;
-#endif
+    for (i = 0; i < HK_FETCHED * 4; i++)
+        me->next[0][i] = me->next[1][i] = 0;
     if (id < HK_ROWS) {
         hk_row_open(g, id);
         HK_NO_UNROLL

@@ -5,43 +5,47 @@
  * ones take several groups, which form the same scores again). Q lies in local memory, K and V pass
  * through it a slice at a time; scores, sums and outputs stay in registers.
  */
-#if HK_ONE_RANGE && HK_WIDTH == 64
+#if HK_WIDTH == 64 && (HK_PLAIN || HK_ONE_RANGE)
 #define HK_RESIDENT 4 /* a fifth faster (H100), though sums over chunks lie in memory */
+#elif HK_WIDTH == 64 && !HK_SCALES
+#define HK_RESIDENT 3
 #endif
+#include "cuts.h"
 #include "group_out.h"
 #include "group_scores.h"
+#include "group_stretch.h"
 #include "group_values.h"
+#include "listed.h"
 #include "walk.h"
 
 /* ---- a block ---- */
 
+/* Of a block's scores: nothing yet, and where its K lies. */
+HK_FN void hk_scores_begin(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+#if HK_SCALES
+    hk_totals_clear(me);
+#endif
+    hk_scores_clear(me);
+    hk_find_k(g, id, me);
+    hk_fetch_k(g, id, 0, me);
+}
+
 /* The next slice is fetched while one is worked on. */
 HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
 {
-    const hk_i64 d = any != 0 ? g->call->plan->d : 0;
+    const hk_i64 all = any != 0 ? g->call->plan->d : 0,
+                 d = hk_is_apart(g) ? hk_min(all, 1) : all; /* then Q alone is staged */
     /* What does not change in a block is read once: barriers make compilers read it again. */
-    const hk_u32 wide = g->shared->k_wide, q_stays = d <= HK_KEPT && g->shared->has_q;
+    const hk_u32 wide = g->shared->k_wide, q_stays = all <= HK_KEPT && g->shared->has_q;
 #if HK_SCALES
     const hk_i64 group = any != 0 ? hk_key_group(g->shared, d) : 1;
 #endif
     hk_i64 t0;
-    hk_i32 r, c;
     HK_THREAD_ID(id);
 
     HK_EACH(id) {
-#if HK_SCALES
-        hk_totals_clear(&mine[HK_OWN(id)]);
-#endif
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r++) {
-            HK_UNROLL
-            for (c = 0; c < 4; c++)
-                mine[HK_OWN(id)].s[r][c] = 0.0f;
-        }
-    }
-    HK_EACH(id) {
-        hk_find_k(g, id, &mine[HK_OWN(id)]);
-        hk_fetch_k(g, id, 0, &mine[HK_OWN(id)]);
+        hk_scores_begin(g, id, &mine[HK_OWN(id)]);
     }
     HK_NO_UNROLL
     for (t0 = 0; t0 < d; t0 += HK_SLICE) {
@@ -60,7 +64,9 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
         HK_BARRIER();
         HK_EACH(id) {
             hk_fetch_k(g, id, t0 + HK_SLICE, &mine[HK_OWN(id)]);
-            hk_score_slice(g, id, (hk_i32)(t0 % HK_KEPT), &mine[HK_OWN(id)]);
+            if (!hk_is_apart(g))
+                hk_score_slice(g, id, g->shared->q + t0 % HK_KEPT * HK_Q_LINE,
+                               &mine[HK_OWN(id)]);
 #if HK_SCALES
             hk_query_sums(g, id, (hk_i32)(t0 % HK_KEPT), &mine[HK_OWN(id)]);
             if ((t0 + HK_SLICE) % group == 0 || t0 + HK_SLICE >= d)
@@ -68,6 +74,12 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
 #endif
         }
     }
+#if HK_LISTS
+    HK_EACH(id) {
+        if (all > 0 && hk_is_apart(g))
+            hk_listed_scores(g, id, &mine[HK_OWN(id)]);
+    }
+#endif
 #if HK_SCALES
     HK_EACH(id) {
         hk_totals_take(&mine[HK_OWN(id)]);
@@ -88,7 +100,12 @@ HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_
     for (k0 = from; k0 < n; k0 += HK_KEYS) {
         HK_BARRIER();
         HK_EACH(id) {
-            hk_put_v(g, id, k0, wide, &mine[HK_OWN(id)]);
+#if HK_LISTS
+            if (hk_is_apart(g))
+                hk_listed_put(g, id, k0);
+            else
+#endif
+                hk_put_v(g, id, k0, wide, &mine[HK_OWN(id)]);
             if (HK_KEYS % HK_GROUP_KEYS == 0 || k0 % HK_GROUP_KEYS == 0) {
                 HK_PART(HK_KEYS, HK_GROUP_KEYS);
                 hk_weigh(g, id, &mine[HK_OWN(id)]);
@@ -99,7 +116,12 @@ HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_
             break;
         HK_EACH(id) {
             hk_fetch_v(g, id, k0 + HK_KEYS, &mine[HK_OWN(id)]);
-            hk_value_slice(g, id, k0, &mine[HK_OWN(id)]);
+#if HK_LISTS
+            if (hk_is_apart(g))
+                hk_listed_values(g, id, k0, &mine[HK_OWN(id)]);
+            else
+#endif
+                hk_value_slice(g, id, k0, &mine[HK_OWN(id)]);
         }
     }
     return k0;
@@ -109,7 +131,8 @@ HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_
  * its sums where they are. */
 HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
 {
-    const hk_i32 n = any != 0 ? HK_BLOCK : 0;
+    /* What no row sees at the end of the block is left out. */
+    const hk_i32 n = any >> 48 ? 64 : any >> 32 ? 48 : any >> 16 ? 32 : any ? 16 : 0;
     hk_i32 k0 = 0;
     HK_THREAD_ID(id);
 
@@ -142,6 +165,10 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
     hk_block_look(g, mine);
     any = hk_joined(shared->any);
     hk_block_scores(g, mine, any);
+#if HK_BIASES
+    hk_block_dots(g, mine, any);
+    hk_block_biases(g, mine, any);
+#endif
     HK_EACH(id) {
         hk_score_end(g, id, &mine[HK_OWN(id)]);
         if (any != 0 && id == 0)
@@ -227,6 +254,12 @@ HK_PIECE void hk_chunk_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
 
 HK_FN void hk_step_row(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
+#if HK_CUTS
+    if (g->shared->ends && hk_is_cut(g)) {
+        hk_cut_leave(g, id, me);
+        return;
+    }
+#endif
     if (g->shared->ends && id < HK_ROWS)
         hk_row_join(g, id, me);
 }
@@ -239,7 +272,7 @@ HK_FN void hk_step_reach(const struct hk_group *g, hk_i32 id, struct hk_mine *me
 
 HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
-    if (g->shared->ends)
+    if (g->shared->ends && !hk_is_cut(g))
         hk_chunk_end(g, id, me);
     if (g->shared->begins)
         hk_chunk_begin(me);
@@ -321,31 +354,53 @@ HK_PIECE void hk_states_take(const struct hk_group *g, hk_i32 id, struct hk_mine
 }
 #endif
 
-HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+/* The strip, and the channels of V, of group number `group`, before its walk. */
+HK_FN void hk_main_begin(const struct hk_call *call, hk_u32 group,
+                         HK_LOCAL struct hk_shared *shared, struct hk_group *g,
+                         struct hk_mine *mine)
 {
     const hk_u32 passes = (hk_u32)call->plan->passes;
-    struct hk_mine mine[HK_MINE];
-    struct hk_group g;
-    hk_i32 r;
+#if HK_CUTS
+    struct hk_task_part at;
+#endif
+    hk_u32 task = group / passes;
     HK_THREAD_ID(id);
 
-    hk_group_open(call, (hk_u32)group / passes, (hk_u32)group % passes * HK_WIDTH, shared, &g);
+#if HK_CUTS
+    hk_task_part_find(call, task, &at);
+    task = at.task;
+#endif
+    hk_group_open(call, task, group % passes * HK_WIDTH, shared, g);
     HK_EACH(id) {
-        hk_rows_begin(&g, id, &mine[HK_OWN(id)]);
+#if HK_CUTS
+        hk_cut_open(g, id, &at);
+#endif
+        hk_rows_begin(g, id, &mine[HK_OWN(id)]);
     }
     HK_BARRIER();
     HK_EACH(id) {
 #if !HK_PLAIN
-        if (call->plan->state.dtype)
-            hk_states_take(&g, id, &mine[HK_OWN(id)]);
+        if (call->plan->state.dtype && !hk_is_cut(g))
+            hk_states_take(g, id, &mine[HK_OWN(id)]);
 #endif
         if (id == 0)
-            hk_walk_begin(&g);
+            hk_walk_begin(g);
     }
     HK_BARRIER();
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+{
+    struct hk_mine mine[HK_MINE];
+    struct hk_group g;
+    hk_i32 r, rows;
+    HK_THREAD_ID(id);
+
+    hk_main_begin(call, (hk_u32)group, shared, &g, mine);
     do {
         hk_step(&g, mine);
     } while (!shared->done);
+    rows = hk_is_cut(&g) ? 0 : HK_ROWS;         /* else few_join.cl ends them */
     HK_BARRIER();
     HK_EACH(id) {
         for (r = 0; r < HK_TR; r++)
@@ -354,11 +409,11 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     }
     HK_BARRIER();
     HK_EACH(id) {
-        if (id < HK_ROWS)
+        if (id < rows)
             hk_row_finish(&g, id, &mine[HK_OWN(id)]);
     }
     HK_NO_UNROLL
-    for (r = 0; r < HK_ROWS; r += HK_OUT_ROWS) {
+    for (r = 0; r < rows; r += HK_OUT_ROWS) {
         HK_BARRIER();
         HK_EACH(id) {
             hk_out_put(&g, id, r, &mine[HK_OWN(id)]);

@@ -94,7 +94,8 @@ struct hk_source {
     hk_u32 packed, value;               /* 1: items lie in one tensor; 1: index has a number
                                          * for each: where it begins, or which row is key 0 */
     hk_u32 packs, shared;               /* shared 1: one packed copy serves all items */
-    hk_u32 common, reserved;            /* common 1: and all else is the same for all items, too */
+    hk_u32 common, apart;               /* common 1: and all else is the same for all items, too;
+                                         * apart 1: workgroup: a strip has many lists (listed.h) */
     hk_u32 first_sub, n_subs;
     hk_u32 first_bias, n_biases;        /* with a value */
     hk_u32 first_dot, n_dots;
@@ -118,8 +119,9 @@ enum {
 #define HK_KEEP_ROWS 16         /* rows of a group of keep.cl */
 /* Of attend_few.cl and few_join.cl: rows of a strip, threads of a group, channels of a pass. */
 #define HK_PART_ROWS 8
-#define HK_PART_THREADS 128
+#define HK_PART_THREADS 256
 #define HK_PART_WIDTH 128
+#define HK_CUT_TASKS(group_rows) ((group_rows) / HK_PART_ROWS)
 
 /* What a work-group keeps of a state: M, and whether anything is joined. */
 struct hk_kept {
@@ -161,6 +163,10 @@ struct hk_plan {
      * a chunk lies in the workspace [task][chunks] until all are joined. chunk_bytes 0: no strip is
      * cut. */
     hk_i64 parts, part_chunks, chunks, chunks_at, chunk_bytes;
+    /* Workgroup: only strips that are far longer than others are cut so (tasks.h): those of the row
+     * lists and of every item's strips the first and the last so many. Each takes chunks as
+     * HK_CUT_TASKS tasks of HK_PART_ROWS rows would. cut_tasks: strips that are cut; 0: none. */
+    hk_i64 cut_first, cut_last, cut_tasks;
     hk_i64 run;                         /* lanes: tasks in a row that a worker takes at a time */
     hk_i64 band;                        /* lanes: columns of a band (dot_lanes.h); 0: no DOT */
     hk_i64 stretches;                   /* lanes: those of a worker (bias_lanes.h); 0: no biases */
@@ -174,5 +180,11 @@ struct hk_plan {
     hk_u32 n_biases, n_dots;
     hk_u32 workers, reserved;   /* lanes: at most as many as there are tasks */
 };
+
+/* Rows that a strip of few rows has at most. */
+HK_FN hk_i64 hk_part_rows(HK_GLOBAL const struct hk_plan *plan)
+{
+    return plan->strips.stack * hk_min(plan->strips.rows, plan->n_q);
+}
 
 #endif

@@ -178,14 +178,14 @@ HK_FN HK_GLOBAL const struct hk_aux *hk_value_slot(const struct hk_call *call, h
     return aux->slot ? aux : 0;
 }
 
-/* One loop, by one thread of the group, for what would else be read at many places. */
-HK_FN void hk_values_read(const struct hk_call *call, hk_i64 b)
+/* By the threads of the group, side by side, for what would else be read at many places. */
+HK_FN void hk_values_read(const struct hk_call *call, hk_i32 id, hk_i64 b)
 {
     const hk_u32 n = HK_VALUE_SOURCES + 2 * call->plan->n_sources;
     hk_u32 i;
 
     HK_NO_UNROLL
-    for (i = 0; i < n; i++) {
+    for (i = (hk_u32)id; i < n; i += HK_THREADS) {
         HK_GLOBAL const struct hk_aux *aux = hk_value_slot(call, i);
 
         if (aux)

@@ -1,84 +1,69 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Work-groups for few rows: what lies in local memory, what a thread keeps (group.h has the rest),
- * and where the sums of chunks lie in the workspace until they are joined (few_join.cl). Thread
- * (x, y) has row y of softmax, of a block keys x + 16 * c; of V every row before channel id.
+ * Work-groups for few rows: what lies in local memory and what a thread keeps (group.h and parts.h
+ * have the rest). A step has up to HK_BLOCKS blocks of one chunk, one behind the other. A thread
+ * has scores of one of their keys; of softmax (x, y) has row y, of a block keys x + 16 * c, of
+ * every second block; of V it has a channel and half of the rows.
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_FEW_GROUP_H
 #define HEED_BACKENDS_KERNELS_ATTN_FEW_GROUP_H
 
+#define HK_PLACES (HK_BLOCKS * HK_BLOCK)
+#define HK_LINES (HK_ROWS * 16)         /* threads of softmax on one block */
+#define HK_LOOKING (HK_THREADS / HK_BLOCKS)     /* threads that look at one block */
 #define HK_Q_LINE HK_ROWS
-#define HK_S_LINE (HK_BLOCK + 4)
 #define HK_RED_LINE 16
-#define HK_SLAB_LINE (64 + 4)    /* words of a key in local memory */
-#define HK_FETCHED 8            /* units that a thread has on their way */
+#define HK_FETCHED (4 * HK_PLACES / HK_THREADS) /* units of a slab that a thread stages */
+#define HK_SLAB_WORDS (4 * HK_FETCHED * HK_THREADS)
+#define HK_SLAB (4 * HK_UNIT)           /* channels of K in a slab */
+#define HK_SLAB_KEYS (HK_FETCHED * HK_THREADS * HK_UNIT / HK_WIDTH)     /* keys of V */
 
 union hk_few_inputs {
-    float s[HK_ROWS * HK_S_LINE];       /* scores of a block: [row][key] */
+    float slab[HK_SLAB_WORDS];          /* some channels of K or keys of V (few_stage.h) */
     struct {                            /* of a sub-source that opens */
         hk_i64 lo[HK_ROWS * HK_REACHES], hi[HK_ROWS * HK_REACHES];
     } reach;
 };
 
 union hk_few_outputs {
-    float red[HK_ROWS * HK_RED_LINE];   /* what the threads of a row have */
-    float p[HK_BLOCK * HK_ROWS];        /* weights: [key][row] */
+    float red[HK_BLOCKS * HK_ROWS * HK_RED_LINE];       /* what the threads of a row have */
     hk_u32 parts[2 * HK_THREADS];       /* what threads' ranges hold of a block: words in halves */
 };
 
-struct hk_few_shared {
-    hk_i64 first_chunk, end_chunk;      /* of the part, among the chunks of all sub-sources */
-    hk_i64 first_number, end_block;     /* of the sub-source: number of its chunk 0; blocks of the
-                                         * part end there */
-    hk_i64 number;                      /* of the chunk at hand */
-    HK_GLOBAL char *chunks;             /* those of the strip, in the workspace */
-};
+/* Of a block: it has keys that some row sees; some row's reference rises to it; keys that are there
+ * are removed for a row; places have no key. */
+enum { HK_MARK_ANY = 1u, HK_MARK_RAISED = 2u, HK_MARK_POISON = 4u, HK_MARK_GAPS = 8u };
 
 /* What a thread keeps. */
 struct hk_mine {
     float s[HK_TR][4];
-    float k[HK_ROWS / 2];               /* scores of one key */
-    float o[HK_ROWS], l[HK_TR];
-#if !HK_SCALES
-    hk_u32 next[HK_FETCHED * 4];        /* of K or V: words of 16 bytes */
-#else
-    float part[HK_ROWS / 2];            /* of k: of the group of channels at hand */
-    float sum[HK_ROWS / 2];             /* of Q over that group, where it has minima */
-    float low[HK_ROWS];                 /* sums of minima of V */
+    float k[HK_ROWS];                   /* scores of one key */
+    float o[HK_ROWS / 2], l[HK_TR];
+    hk_u32 next[2][HK_FETCHED * 4];     /* of two slabs that are on their way: units as they lie */
+    hk_i64 k_row[HK_FETCHED];           /* rows of K that it stages, as k_at */
+#if HK_SCALES
+    float part[HK_ROWS];                /* of k: of the group of channels at hand */
+    float sum[HK_ROWS];                 /* of Q over that group, where it has minima */
+    float low[HK_ROWS / 2];             /* sums of minima of V */
+    hk_u32 scale[2][2];                 /* a scale and a minimum of V in those slabs */
 #endif
     /* Of row `id`, for the first HK_ROWS threads. */
     float m, acc_m;
     hk_u32 empty, has_partial;
 #if HK_ONE_RANGE
-    hk_i64 lo, hi;
+    hk_i64 lo, hi;                      /* of row id % HK_ROWS */
 #else
-    hk_i64 lo[HK_OWN_RANGES], hi[HK_OWN_RANGES];        /* of row id % HK_ROWS: hk_reach_take */
+    hk_i64 lo[HK_OWN_RANGES], hi[HK_OWN_RANGES];        /* likewise: hk_reach_take */
 #endif
 };
 
-/* ---- chunks in the workspace: hk_kept [row], then floats [row][16] and [row][channel] ---- */
-
-HK_FN HK_GLOBAL char *hk_few_chunks(const struct hk_call *call, hk_i64 task)
-{
-    HK_GLOBAL const struct hk_plan *plan = call->plan;
-
-    return call->work + plan->chunks_at + task * plan->chunks * plan->chunk_bytes;
-}
-
-HK_FN HK_GLOBAL struct hk_kept *hk_few_kept(HK_GLOBAL char *chunk)
-{
-    return (HK_GLOBAL struct hk_kept *)chunk;
-}
-
-HK_FN HK_GLOBAL float *hk_few_l(HK_GLOBAL char *chunk, hk_i64 row)
-{
-    return (HK_GLOBAL float *)(hk_few_kept(chunk) + HK_ROWS) + row * 16;
-}
-
-HK_FN HK_GLOBAL float *hk_few_o(const struct hk_call *call, HK_GLOBAL char *chunk, hk_i64 row)
-{
-    return hk_few_l(chunk, HK_ROWS) + row * call->plan->d_v;
-}
+/* Of a step. */
+struct hk_few_step {
+    hk_i32 rows, share;         /* of the strip; those whose outputs a thread has */
+    hk_i32 d, width;            /* channels of K; of V in the pass */
+    hk_i32 slabs, keys;         /* slabs of K, an even number of them; places of keys */
+    hk_i32 stages;              /* Q has to be staged */
+};
 
 #endif

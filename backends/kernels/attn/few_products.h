@@ -2,315 +2,231 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Work-groups for few rows: products of queries and keys, by a thread for each key, and of weights
- * and values, by a thread for each channel (docs/numerics.md steps 3 and 7).
+ * and values, by a thread for a channel of half of the rows (docs/numerics.md steps 3 and 7).
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_FEW_PRODUCTS_H
 #define HEED_BACKENDS_KERNELS_ATTN_FEW_PRODUCTS_H
 
-#include "group_softmax.h"
+#include "few_stage.h"
 
-#if HK_SCALES
-
-enum {
-    HK_SLAB = HK_KEPT,          /* channels of K that are multiplied at a time */
-    HK_SLAB_KEYS = HK_BLOCK     /* keys of V */
-};
-
-/* Rows with scales are read where they lie. */
-HK_FN void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct hk_mine *me)
+/* Where scores, y and weights of a row and a place lie: by two rows, for threads have two or four
+ * of them. */
+HK_FN HK_LOCAL float *hk_few_place(const struct hk_group *g, hk_i32 row, hk_i32 place)
 {
-    (void)g, (void)id, (void)t0, (void)me;
+    return g->shared->p + (row / 2 * HK_PLACES + place) * 2 + row % 2;
 }
 
-HK_FN void hk_put_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, const struct hk_mine *me)
+/* ---- scores ---- */
+
+/* Number j of a unit in local memory. */
+HK_FN float hk_word_number(const hk_u32 *word, const hk_i32 j)
 {
-    (void)g, (void)id, (void)t0, (void)me;
-}
-
-HK_FN void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
-{
-    (void)g, (void)id, (void)k0, (void)me;
-}
-
-HK_FN void hk_put_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, const struct hk_mine *me)
-{
-    (void)g, (void)id, (void)k0, (void)me;
-}
-
-/* Step 3: channels t0 to `end` of the key at a place, n rows from `row` on. */
-HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, const hk_i32 n,
-                         hk_i64 t0, hk_i64 end, struct hk_mine *me)
-{
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    HK_LOCAL const struct hk_matrix *m = &shared->k_rows;
-    const hk_i64 d = g->call->plan->d, group = hk_key_group(shared, d);
-    const hk_i64 at = shared->k_at[place], scales = shared->scales.k_at[place];
-    const int minima = (int)m->minima;
-    HK_LOCAL const float *q = shared->q + row;
-    hk_i64 left = group - (hk_u32)t0 % (hk_u32)group, t;
-    hk_i32 r;
-
-    HK_MARK(qk);
-    if (at == HK_NO_ROW)
-        return;
-    HK_NO_UNROLL
-    for (t = t0; t < end; t++, q += HK_Q_LINE) {
-        const float k = hk_row_element(m, at, t);
-        float scale, low;
-
-        HK_UNROLL
-        for (r = 0; r < n; r++) {
-            me->part[r] = hk_fma(q[r], k, me->part[r]);
-            me->sum[r] = hk_add(me->sum[r], q[r]);
-        }
-        if (--left > 0)
-            continue;
-        left = group;
-        scale = hk_scale_of(m, at, scales, t, 0);
-        low = hk_scale_of(m, at, scales, t, 1);
-        HK_UNROLL
-        for (r = 0; r < n; r++) {
-            me->k[r] = hk_fma(me->part[r], scale, me->k[r]);
-            me->k[r] = minima ? hk_fma(me->sum[r], low, me->k[r]) : me->k[r];
-            me->part[r] = me->sum[r] = 0.0f;
-        }
-    }
-}
-
-/* Step 7 of the thread's channel and n rows, all keys; careful: removed ones are left out. Else
- * each is there for no row, and stands for 0. */
-HK_FN void hk_few_values(const struct hk_group *g, hk_i32 id, hk_i32 k0, const hk_i32 n,
-                         const int careful, struct hk_mine *me)
-{
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    HK_LOCAL const struct hk_matrix *m = &shared->v_rows;
-    const hk_i64 t = g->pass + id;
-    hk_i32 k, r;
-
-    (void)k0;
-    HK_MARK(pv);
-    HK_NO_UNROLL
-    for (k = 0; k < HK_BLOCK; k++) {
-        HK_LOCAL const float *p = shared->out.p + k * HK_ROWS;
-        const hk_i64 at = shared->v_at[k];
-        float v = 0.0f, scale = 0.0f, low = 0.0f;
-
-        if (at != HK_NO_ROW) {
-            v = hk_row_element(m, at, t);
-            scale = hk_scale_of(m, at, shared->scales.v_at[k], t, 0);
-            low = hk_scale_of(m, at, shared->scales.v_at[k], t, 1);
-        }
-        HK_UNROLL
-        for (r = 0; r < n; r++) {
-            const float sum = hk_fma(hk_mul(p[r], scale), v, me->o[r]);
-            const float lows = hk_fma(p[r], low, me->low[r]);
-            const int seen = !careful || hk_word(p[r]) != HK_REMOVED;
-
-            me->o[r] = seen ? sum : me->o[r];
-            me->low[r] = seen && m->minima ? lows : me->low[r];
-        }
-    }
-}
-
-#else
-
-enum {
-    HK_SLAB = HK_HALVES ? 128 : 64,             /* channels of K in local memory at a time */
-    HK_SLAB_KEYS = HK_HALVES ? 64 : 32,         /* keys of V */
-    HK_K_UNITS = HK_SLAB / HK_UNIT,             /* of a key's channels */
-    HK_V_UNITS = HK_WIDTH / HK_UNIT
-};
-
-/* ---- a slab of K or V: a thread loads units of 16 bytes, all of them before it wants the first;
- * its neighbours have theirs beside it ---- */
-
-/* Channels of rows that do not lie in units: one word of local memory; from `end` on they are 0. */
-HK_FN hk_u32 hk_word_slowly(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_i64 t, hk_i64 end)
-{
-    if (at == HK_NO_ROW || t >= end)
-        return 0;
 #if HK_HALVES
-    {
-        HK_GLOBAL const hk_u16 *from = (HK_GLOBAL const hk_u16 *)m->base + at;
-
-        return from[t * m->channel] |
-               (t + 1 < end ? (hk_u32)from[(t + 1) * m->channel] << 16 : 0);
-    }
+    return hk_unit_get(word, j);
 #else
-    return hk_word(hk_row_element(m, at, t));
+    return hk_float(word[j]);
 #endif
 }
 
-HK_FN void hk_unit_put(HK_LOCAL float *to, const hk_u32 *word)
+/* Step 3: a unit of the key's channels and n rows; q: those of the first row. */
+HK_FN void hk_few_unit(HK_LOCAL const float *from, HK_LOCAL const float *q, const hk_i32 n,
+                       float *sum)
 {
+    hk_u32 word[4];
     float x[4];
-    hk_i32 j;
+    hk_i32 j, r, i;
 
+    hk_local_get4(from, x);
     HK_UNROLL
     for (j = 0; j < 4; j++)
-        x[j] = hk_float(word[j]);
-    hk_local_put4(to, x);
-}
-
-/* Channels t0 on of the block's keys; where there is none anything will do. */
-HK_FN void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct hk_mine *me)
-{
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    HK_LOCAL const struct hk_matrix *m = &shared->k_rows;
-    HK_GLOBAL const char *base = m->base;
-    const hk_i64 d = g->call->plan->d, size = hk_element_bytes(m);
-    hk_i32 i;
-
-    HK_MARK(stage_k);
-    if (!shared->k_wide)
-        return;
+        word[j] = hk_word(x[j]);
     HK_UNROLL
-    for (i = 0; i < HK_FETCHED; i++) {
-        const hk_i32 u = id + i * HK_THREADS;
-        const hk_i64 at = shared->k_at[u / HK_K_UNITS], t = t0 + u % HK_K_UNITS * HK_UNIT;
-
-        if (at != HK_NO_ROW && t < d)
-            hk_unit_load(m, hk_byte(base, (at + t) * size), me->next + i * HK_UNIT_WORDS);
-    }
-}
-
-HK_FN void hk_put_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, const struct hk_mine *me)
-{
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    const hk_i32 word = HK_SLAB / 64;   /* channels of one */
-    hk_i32 i;
-
-    HK_MARK(stage_k);
-    if (!shared->k_wide) {
-        HK_MARK(cold);
-        HK_NO_UNROLL
-        for (i = id; i < HK_BLOCK * 64; i += HK_THREADS)
-            shared->slab[i / 64 * HK_SLAB_LINE + i % 64] =
-                hk_float(hk_word_slowly(&shared->k_rows, shared->k_at[i / 64],
-                                        t0 + i % 64 * word, g->call->plan->d));
-        return;
-    }
-    HK_UNROLL
-    for (i = 0; i < HK_FETCHED; i++) {
-        const hk_i32 u = id + i * HK_THREADS;
-
-        hk_unit_put(shared->slab + u / HK_K_UNITS * HK_SLAB_LINE + u % HK_K_UNITS * 4,
-                    me->next + i * HK_UNIT_WORDS);
-    }
-}
-
-/* Keys k0 on; where there is none 0. */
-HK_FN void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
-{
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    HK_LOCAL const struct hk_matrix *m = &shared->v_rows;
-    HK_GLOBAL const char *base = m->base;
-    const hk_i64 d_v = g->call->plan->d_v, size = hk_element_bytes(m);
-    hk_i32 i, j;
-
-    HK_MARK(stage_v);
-    if (!shared->v_wide)
-        return;
-    HK_UNROLL
-    for (i = 0; i < HK_FETCHED; i++) {
-        const hk_i32 u = id + i * HK_THREADS;
-        const hk_i64 at = shared->v_at[k0 + u / HK_V_UNITS],
-                     t = g->pass + u % HK_V_UNITS * HK_UNIT;
+    for (j = 0; j < HK_UNIT; j++) {
+        const float k = hk_word_number(word, j);
 
         HK_UNROLL
-        for (j = 0; j < HK_UNIT_WORDS; j++)
-            me->next[i * HK_UNIT_WORDS + j] = 0;
-        if (at != HK_NO_ROW && t < d_v)
-            hk_unit_load(m, hk_byte(base, (at + t) * size), me->next + i * HK_UNIT_WORDS);
+        for (r = 0; r < n; r += 4) {
+            float a[4];
+
+            hk_local_get4(q + j * HK_Q_LINE + r, a);
+            HK_UNROLL
+            for (i = 0; i < 4; i++)
+                sum[r + i] = hk_fma(a[i], k, sum[r + i]);
+        }
     }
 }
 
-HK_FN void hk_put_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, const struct hk_mine *me)
+#if HK_SCALES
+/* What channels sum to in n rows of Q joins sums over the group at hand. */
+HK_FN void hk_few_query(HK_LOCAL const float *q, hk_i32 channels, const hk_i32 n, float *sum)
 {
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    const hk_i32 line = HK_V_UNITS * 4, word = HK_SLAB / 64;
-    hk_i32 i;
+    hk_i32 t, r, i;
 
-    HK_MARK(stage_v);
-    if (!shared->v_wide) {
-        HK_MARK(cold);
-        HK_NO_UNROLL
-        for (i = id; i < HK_SLAB_KEYS * line; i += HK_THREADS)
-            shared->slab[i] =
-                hk_float(hk_word_slowly(&shared->v_rows, shared->v_at[k0 + i / line],
-                                        g->pass + i % line * word, g->call->plan->d_v));
-        return;
-    }
-    HK_UNROLL
-    for (i = 0; i < HK_FETCHED; i++) {
-        const hk_i32 u = id + i * HK_THREADS;
+    HK_NO_UNROLL
+    for (t = 0; t < channels; t++, q += HK_Q_LINE) {
+        HK_UNROLL
+        for (r = 0; r < n; r += 4) {
+            float a[4];
 
-        hk_unit_put(shared->slab + u / HK_V_UNITS * line + u % HK_V_UNITS * 4,
-                    me->next + i * HK_UNIT_WORDS);
+            hk_local_get4(q + r, a);
+            HK_UNROLL
+            for (i = 0; i < 4; i++)
+                sum[r + i] = hk_add(sum[r + i], a[i]);
+        }
     }
 }
 
-/* ---- products ---- */
+/* A group of n rows joins their scores. */
+HK_FN void hk_few_group(const hk_i32 n, float scale, float low, const int minima,
+                        struct hk_mine *me)
+{
+    hk_i32 r;
 
-/* Step 3: channels t0 to `end` of the key at a place, n rows from `row` on. */
+    HK_UNROLL
+    for (r = 0; r < n; r++) {
+        me->k[r] = hk_fma(me->part[r], scale, me->k[r]);
+        me->k[r] = minima ? hk_fma(me->sum[r], low, me->k[r]) : me->k[r];
+        me->part[r] = me->sum[r] = 0.0f;
+    }
+}
+#endif
+
+/* Channels t0 to `end` of the key at a place, n rows from `row` on. Groups end where slabs do. */
 HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, const hk_i32 n,
-                         hk_i64 t0, hk_i64 end, struct hk_mine *me)
+                         hk_i32 t0, hk_i32 end, struct hk_mine *me)
 {
     HK_LOCAL const float *q = g->shared->q + t0 % HK_KEPT * HK_Q_LINE + row;
-    HK_LOCAL const float *from = g->shared->slab + place * HK_SLAB_LINE;
-    hk_i32 left, i, j, r;
+    hk_i32 u;
+#if HK_SCALES
+    HK_LOCAL const struct hk_matrix *m = &g->shared->k_rows;
+    const hk_i64 at = g->shared->k_at[place], scales = g->shared->scales.k_at[place];
+    const hk_u32 group = (hk_u32)hk_key_group(g->shared, g->call->plan->d);
+    const int ends = (hk_u32)end % group == 0, minima = (int)m->minima;
+    float *sum = me->part;
+    hk_u32 scale[2] = { 0, 0 };
+#else
+    float *sum = me->k;
+#endif
 
     HK_MARK(qk);
-    HK_NO_UNROLL
-    for (left = (hk_i32)(end - t0); left > 0; left -= HK_UNIT) {
-        hk_u32 word[4];
-        float x[4];
-
-        hk_local_get4(from, x);
+#if HK_SCALES
+    if (at == HK_NO_ROW)
+        return;
+    if (ends)
+        hk_scales_load(m, at, scales, end - 1, scale);
+    if (minima)
+        hk_few_query(q, end - t0, n, me->sum);
+#endif
+    if (end - t0 == HK_SLAB) {
         HK_UNROLL
-        for (i = 0; i < 4; i++)
-            word[i] = hk_word(x[i]);
-        HK_UNROLL
-        for (j = 0; j < HK_UNIT; j++) {
-            const float k = hk_unit_get(word, j);
+        for (u = 0; u < 4; u++)
+            hk_few_unit(hk_k_unit(g, place, u), q + u * HK_UNIT * HK_Q_LINE, n, sum);
+    } else {
+        HK_MARK(cold);
+        HK_NO_UNROLL
+        for (u = 0; t0 + u * HK_UNIT < end; u++)
+            hk_few_unit(hk_k_unit(g, place, u), q + u * HK_UNIT * HK_Q_LINE, n, sum);
+    }
+#if HK_SCALES
+    if (ends)
+        hk_few_group(n, hk_scale_widen(m, scale[0], 0), hk_scale_widen(m, scale[1], 1), minima,
+                     me);
+#endif
+}
 
-            HK_UNROLL
-            for (r = 0; r < n; r++)
-                me->k[r] = hk_fma(q[j * HK_Q_LINE + r], k, me->k[r]);
-        }
-        q += HK_UNIT * HK_Q_LINE;
-        from += 4;
+/* ---- values ---- */
+
+/* A weight of the row, with the scale of its channels, joins a sum; careful: a removed key does
+ * not. */
+#if HK_SCALES
+HK_FN void hk_few_value(const hk_i32 r, float weight, float value, float scale, float low,
+                        const int careful, struct hk_mine *me)
+{
+    const float sum = hk_fma(hk_mul(weight, scale), value, me->o[r]);
+    const float lows = hk_fma(weight, low, me->low[r]);
+    const int seen = !careful || hk_word(weight) != HK_REMOVED;
+
+    me->o[r] = seen ? sum : me->o[r];
+    me->low[r] = seen ? lows : me->low[r];
+}
+#else
+HK_FN void hk_few_value(const hk_i32 r, float weight, float value, const int careful,
+                        struct hk_mine *me)
+{
+    const float sum = hk_fma(weight, value, me->o[r]);
+
+    me->o[r] = careful && hk_word(weight) == HK_REMOVED ? me->o[r] : sum;
+}
+#endif
+
+enum { HK_TURN = 4 };           /* keys that a turn takes */
+
+/* The thread's channel of these keys, the first of which is number k in the slab. */
+HK_FN void hk_few_take_v(const struct hk_group *g, hk_i32 id, hk_i32 k, float *to)
+{
+    HK_LOCAL const float *v = g->shared->in.slab + k / HK_V_TOGETHER * HK_WIDTH +
+                             hk_v_place(id % HK_WIDTH);
+    hk_i32 u;
+
+    HK_UNROLL
+    for (u = 0; u < HK_TURN; u++) {
+        const hk_u32 word = hk_word(v[u / HK_V_TOGETHER * HK_WIDTH]);
+
+        to[u] = hk_word_number(&word, u % HK_V_TOGETHER);
     }
 }
 
-/* Step 7 of the thread's channel and n rows, keys k0 on; careful: removed ones are left out. Else
- * each is there for no row, and stands for 0. */
+/* Step 7 of the thread's channel and n rows, keys from number k in the slab on; p: where the
+ * weights of the first row begin. */
+HK_FN void hk_few_turn(const struct hk_group *g, hk_i32 id, hk_i32 k, HK_LOCAL const float *p,
+                       const hk_i32 n, const int careful, struct hk_mine *me)
+{
+    float value[HK_TURN], weight[HK_ROWS / 2][HK_TURN];
+    hk_i32 u, r;
+#if HK_SCALES
+    const hk_i32 at = id % HK_WIDTH / HK_BLOCK_CHANNELS * HK_SLAB_KEYS + k;
+    float scale[HK_TURN], low[HK_TURN];
+
+    hk_local_get4(g->shared->scales.v + at, scale);
+    hk_local_get4(g->shared->scales.v_low + at, low);
+#endif
+    hk_few_take_v(g, id, k, value);
+    HK_UNROLL
+    for (r = 0; r < n; r += 2) {
+        hk_local_get4(p + 2 * k + r * HK_PLACES, weight[r]);
+        hk_local_get4(p + 2 * k + r * HK_PLACES + 4, weight[r + 1]);
+    }
+    HK_UNROLL
+    for (u = 0; u < HK_TURN; u++) {
+        HK_UNROLL
+        for (r = 0; r < n; r++)
+            hk_few_value(r, weight[r / 2 * 2 + u / 2][u % 2 * 2 + r % 2], value[u],
+#if HK_SCALES
+                         scale[u], low[u],
+#endif
+                         careful, me);
+    }
+}
+
+/* The keys of the slab from place k0 on; careful: removed ones are left out. Else each is there for
+ * no row, and stands for 0. */
 HK_FN void hk_few_values(const struct hk_group *g, hk_i32 id, hk_i32 k0, const hk_i32 n,
                          const int careful, struct hk_mine *me)
 {
-    HK_LOCAL const float *p = g->shared->out.p + k0 * HK_ROWS;
-    HK_LOCAL const float *v = g->shared->slab + id / (HK_SLAB / 64);
-    hk_i32 k, u, r;
+    HK_LOCAL const float *p = hk_few_place(g, id / HK_WIDTH * n, k0);
+    hk_i32 k;
 
     HK_MARK(pv);
-    HK_NO_UNROLL
-    for (k = 0; k < HK_SLAB_KEYS; k += 8, p += 8 * HK_ROWS, v += 8 * HK_V_UNITS * 4) {
-        HK_UNROLL
-        for (u = 0; u < 8; u++) {
-            const hk_u32 word = hk_word(v[u * HK_V_UNITS * 4]) >> (HK_HALVES && id % 2 ? 16 : 0);
-            const float value = hk_unit_get(&word, 0);
-
-            HK_UNROLL
-            for (r = 0; r < n; r++) {
-                const float weight = p[u * HK_ROWS + r];
-                const float sum = hk_fma(weight, value, me->o[r]);
-
-                me->o[r] = careful && hk_word(weight) == HK_REMOVED ? me->o[r] : sum;
-            }
-        }
+    if (careful) {
+        HK_MARK(cold);
+        HK_NO_UNROLL
+        for (k = 0; k < HK_SLAB_KEYS; k += HK_TURN)
+            hk_few_turn(g, id, k, p, n, 1, me);
+    } else {
+        HK_UNROLL_FEW
+        for (k = 0; k < HK_SLAB_KEYS; k += HK_TURN)
+            hk_few_turn(g, id, k, p, n, 0, me);
     }
 }
-
-#endif
 
 #endif

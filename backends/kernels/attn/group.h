@@ -15,10 +15,18 @@
 #ifndef HK_SCALES
 #define HK_SCALES 0
 #endif
+#ifndef HK_FEW
+#define HK_FEW 0
+#endif
 #if HK_FEW
 #define HK_ROWS HK_PART_ROWS
-#define HK_TR (HK_ROWS * 16 / HK_THREADS)
+#define HK_TR 1
+/* Blocks of a step; fewer where local memory is short. */
+#define HK_BLOCKS (HK_GROUP_ROWS < 64 || HK_LARGE ? 2 : 4)
 #else
+#define HK_BLOCKS 1
+#define HK_PLACES HK_BLOCK
+#define HK_LOOKING HK_THREADS
 #define HK_ROWS HK_GROUP_ROWS
 #define HK_TC (HK_WIDTH / 16)           /* channels of a thread: 4 or 8 */
 #if HK_GROUP_SUMS * 16 >= 8 * HK_WIDTH
@@ -27,6 +35,12 @@
 #define HK_TR 4
 #endif
 #endif
+#ifndef HK_CUT_JOIN
+#define HK_CUT_JOIN 0
+#endif
+#define HK_CUTS (!HK_ONE_RANGE && !HK_FEW && !HK_MATRIX)        /* strips may be cut (cuts.h) */
+#define HK_LISTS (HK_CUTS && HK_PLAIN)  /* a strip may have lists of its rows (listed.h) */
+#define HK_BIASES (HK_CUTS && !HK_PLAIN)        /* by distances (group_stretch.h) */
 #define HK_TR_STEP (HK_TR < 4 ? HK_TR : 4)
 #ifndef HK_THREADS
 #define HK_THREADS (16 * HK_ROWS / HK_TR)
@@ -39,6 +53,7 @@
 #include "bias.h"
 #include "finish.h"
 #include "matrix.h"
+#include "parts.h"
 #include "tasks.h"
 
 /* Channels of Q that local memory holds; those of wider rows take turns in every block. */
@@ -53,7 +68,7 @@
 #define HK_REACHES 1                    /* ranges of a row in a sub-source */
 #else
 #define HK_REACHES HK_RANGES
-#define HK_OWN_RANGES ((HK_RANGES * HK_ROWS + HK_THREADS - 1) / HK_THREADS)     /* a row's threads
+#define HK_OWN_RANGES ((HK_RANGES * HK_ROWS + HK_LOOKING - 1) / HK_LOOKING)     /* a row's threads
                                                                                  * share them */
 #endif
 #define HK_SLICE 16                     /* channels of K staged at a time */
@@ -83,6 +98,9 @@
 #define HK_HALVES (HK_KV == 2 || HK_KV == 3)    /* rows of f16 or bf16 */
 #if HK_MATRIX
 #define HK_UNIT 8
+#elif HK_FEW
+#define HK_UNIT (HK_HALVES ? 8 : 4)
+#define HK_UNIT_WORDS 4
 #elif HK_HALVES
 #define HK_UNIT (HK_STAGED < 8 ? HK_STAGED : 8)
 #define HK_UNIT_WORDS (HK_UNIT / 2)
@@ -96,9 +114,23 @@
 #define HK_V_GROUPS (HK_WIDTH / HK_BLOCK_CHANNELS) /* of a pass, of the smallest groups */
 /* Rows with scales (group_scales.h). */
 struct hk_group_scales {
+#if HK_FEW
+    float v[HK_SLAB_KEYS * HK_V_GROUPS], v_low[HK_SLAB_KEYS * HK_V_GROUPS]; /* [group][key] */
+#else
     float k[HK_BLOCK], k_low[HK_BLOCK]; /* of the group at hand: scales, minima */
     float v[HK_KEYS * HK_V_GROUPS], v_low[HK_KEYS * HK_V_GROUPS]; /* of the keys at hand */
-    hk_i64 k_at[HK_BLOCK], v_at[HK_BLOCK]; /* of scales that lie apart: elements */
+#endif
+    hk_i64 k_at[HK_PLACES], v_at[HK_PLACES]; /* of scales that lie apart: elements */
+};
+#endif
+
+#if HK_BIASES
+/* Coordinates of the rows and of a block's keys, and distances from there to the last row and from
+ * the first key. */
+struct hk_distances {
+    hk_i64 q[HK_ROWS], k[HK_BLOCK];
+    hk_i32 from_row[HK_ROWS], to_key[HK_BLOCK];
+    float factor[HK_ROWS];              /* of what a bias gives to a row */
 };
 #endif
 
@@ -109,11 +141,12 @@ struct hk_shared {
 #elif HK_FEW
     /* Read and written four floats at a time. */
     float q[HK_KEPT * HK_Q_LINE];       /* [channel][row] */
-#if !HK_SCALES
-    float slab[HK_BLOCK * HK_SLAB_LINE];        /* K: [key][channel], or V, in words as they lie */
-#endif
+    float p[HK_PLACES * HK_ROWS];       /* scores, y and then weights: hk_few_place */
     union hk_few_inputs in;
     union hk_few_outputs out;
+#if HK_SCALES
+    struct hk_group_scales scales;
+#endif
     struct hk_few_shared few;
 #else
     /* Read and written four floats at a time. */
@@ -121,9 +154,13 @@ struct hk_shared {
     union {
         float k[HK_SLICE * HK_K_LINE];  /* [channel][hk_key_place] */
         float v[HK_KEYS * HK_WIDTH];    /* [key][channel] */
+        hk_u32 rows[HK_KEYS * HK_ROWS]; /* of V: [place][row of the group] */
         struct {                        /* of a sub-source that opens: before anything is staged */
             hk_i64 lo[HK_ROWS * HK_REACHES], hi[HK_ROWS * HK_REACHES];
         } reach;
+#if HK_BIASES
+        struct hk_distances distances;
+#endif
     } in;
     union {
         float red[HK_ROWS * HK_RED_LINE];       /* what the threads of a row's line have */
@@ -132,16 +169,16 @@ struct hk_shared {
     } out;
 #endif
     float m[HK_ROWS], w[2 * HK_ROWS];   /* of rows: reference, factors of sums */
-#if HK_SCALES
+#if HK_SCALES && !HK_FEW
     struct hk_group_scales scales;
 #endif
     HK_GLOBAL char *buffer[HK_BUFFERS];
     hk_u32 item[4];
     hk_i64 value[HK_VALUE_SOURCES + HK_BUFFERS];        /* a source has two buffers at least */
     struct hk_task task;
-    hk_i64 keys[HK_BLOCK];              /* key index of each place, if available, and its rows: */
-    hk_i64 k_at[HK_BLOCK], v_at[HK_BLOCK];      /* elements from the bases, or HK_NO_ROW */
-    hk_u32 masks[2 * HK_ROWS];          /* what a row sees of the block */
+    hk_i64 keys[HK_PLACES];             /* key index of each place, if available, and its rows: */
+    hk_i64 k_at[HK_PLACES], v_at[HK_PLACES];    /* elements from the bases, or HK_NO_ROW */
+    hk_u32 masks[HK_BLOCKS * 2 * HK_ROWS];      /* what a row sees of a block */
     hk_i64 hull_lo[HK_REACHES], hull_hi[HK_REACHES];
     hk_i64 index[HK_ROWS], head[HK_ROWS], q_pos[HK_ROWS];
     /* The walk over windows of rows, sources, their sub-sources and blocks; written by thread 0. */
@@ -156,13 +193,22 @@ struct hk_shared {
     hk_u32 works, ends, begins, done;   /* there is a block; a chunk ends, begins; all is done */
     hk_u32 k_wide, v_wide;              /* units lie at addresses that are loaded at once */
     hk_u32 active[HK_ROWS];             /* 0: no row; 1: absent, sees nothing; 2: a row */
-    hk_u32 available[2], any[2];        /* words in halves */
+    hk_u32 available[2 * HK_BLOCKS], any[2 * HK_BLOCKS];        /* of a block: words in halves */
     hk_u32 poison, raised;              /* V not finite; some row's reference has risen */
     hk_u32 has_q, reserved;             /* Q is in local memory */
 #if !HK_ONE_RANGE
     hk_u32 all[HK_ROWS];
     hk_i64 limit[HK_ROWS];              /* as in struct hk_reach */
     struct hk_sub_view views[HK_SUBS];
+#endif
+#if HK_CUTS
+    struct hk_few_shared few;
+#if HK_BIASES
+    hk_i32 first_row, last_row;         /* of those that are no longer than the item */
+    hk_u32 uneven, reserved_2;          /* coordinates are not what they are taken for */
+#endif
+    hk_u32 cut, apart;                  /* 1: the group has a part of the strip; rows have lists of
+                                         * their own (listed.h) */
 #endif
 };
 
@@ -172,6 +218,9 @@ struct hk_mine {
     float s[HK_TR][4];
     float o[HK_TR][HK_TC], acc_o[HK_TR][HK_TC];
     float l[HK_TR], acc_l[HK_TR];
+#if HK_BIASES
+    hk_u32 gone;                        /* bit 4 * r + c: a bias has removed the key of a score */
+#endif
 #if HK_SCALES
     float total[HK_TR][4];       /* s over the groups that are done */
     float sum[HK_TR];            /* of Q over the group at hand, where it has minima */
@@ -197,7 +246,45 @@ struct hk_group {
     HK_LOCAL struct hk_shared *shared;
     HK_LOCAL const struct hk_task *task;
     hk_i64 pass;                        /* first channel of V */
+#if HK_CUT_JOIN
+    hk_i32 rows_before;
+#endif
+#if HK_FEW
+    hk_i32 number;                      /* of the block at hand among those of a step */
+#endif
 };
+
+/* ---- the block at hand, one of those of a step ---- */
+
+HK_FN hk_i32 hk_number(const struct hk_group *g)
+{
+#if HK_FEW
+    return g->number;
+#else
+    (void)g;
+    return 0;
+#endif
+}
+
+HK_FN hk_i64 hk_block_of(const struct hk_group *g)
+{
+#if HK_FEW
+    return g->shared->few.blocks[g->number];
+#else
+    return g->shared->block;
+#endif
+}
+
+/* Where place i of it is among all of them, and row i of what is kept by block and row. */
+HK_FN hk_i32 hk_place(const struct hk_group *g, hk_i32 i)
+{
+    return hk_number(g) * HK_BLOCK + i;
+}
+
+HK_FN hk_i32 hk_line(const struct hk_group *g, hk_i32 i)
+{
+    return hk_number(g) * HK_ROWS + i;
+}
 
 /* Channel c of thread x, from the first of the pass: four neighbours each. */
 HK_FN hk_i32 hk_channel(hk_i32 x, hk_i32 c)
@@ -225,6 +312,17 @@ HK_FN HK_GLOBAL const struct hk_sub *hk_group_sub(const struct hk_group *g)
 
 /* ---- the strip and its rows ---- */
 
+/* Rows before those of the group, of a strip that is cut. */
+HK_FN hk_i32 hk_rows_before(const struct hk_group *g)
+{
+#if HK_CUT_JOIN
+    return g->rows_before;
+#else
+    (void)g;
+    return 0;
+#endif
+}
+
 /* The strip of task `task`, for the channels of V from `pass` on. */
 HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
                          HK_LOCAL struct hk_shared *shared, struct hk_group *g)
@@ -236,6 +334,13 @@ HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
     g->shared = shared;
     g->task = &shared->task;
     g->pass = pass;
+#if HK_CUT_JOIN
+    g->rows_before = (hk_i32)(task % HK_CUT_TASKS(HK_GROUP_ROWS)) * HK_ROWS;
+    task = hk_task_cut(call, task / HK_CUT_TASKS(HK_GROUP_ROWS));
+#endif
+#if HK_FEW
+    g->number = 0;
+#endif
     hk_task_find(call, task, &at);
     HK_EACH(id) {
         if (id == 0) {
@@ -245,6 +350,10 @@ HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
             shared->item[1] = (hk_u32)at.b / z % y;
             shared->item[2] = (hk_u32)at.b % z;
         }
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        hk_values_read(call, id, at.b);
     }
     HK_BARRIER();
     HK_EACH(id) {
@@ -261,7 +370,8 @@ HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
 /* Row i of the group, by thread i. */
 HK_FN void hk_row_open(const struct hk_group *g, hk_i32 i)
 {
-    const hk_i32 stack = (hk_i32)g->call->plan->strips.stack, at = i / stack;
+    const hk_i32 stack = (hk_i32)g->call->plan->strips.stack, n = i + hk_rows_before(g),
+                 at = n / stack;
     HK_LOCAL struct hk_shared *shared = g->shared;
     struct hk_query query;
 
@@ -274,7 +384,7 @@ HK_FN void hk_row_open(const struct hk_group *g, hk_i32 i)
         return;
     shared->active[i] = query.absent ? 1 : 2;
     shared->index[i] = query.index;
-    shared->head[i] = query.head + i % stack;
+    shared->head[i] = query.head + n % stack;
     shared->q_pos[i] = query.q;
 #if !HK_ONE_RANGE
     shared->all[i] = query.all;
@@ -294,13 +404,24 @@ HK_FN hk_i32 hk_rows_first(const struct hk_group *g)
     return -1;
 }
 
-/* Do n channels of the rows lie in whole units at multiples of 16 bytes? */
+/* Do n channels of the rows lie in whole units at multiples of 16 bytes, or, where a unit may have
+ * fewer, of those that it has? */
 HK_FN hk_u32 hk_rows_wide(const struct hk_matrix *m, hk_i64 n)
 {
     const hk_i64 size = hk_size(HK_KV ? HK_KV : m->dtype);
+#if HK_FEW && !HK_KV
+    const hk_u64 least = HK_IN_PIECES(m->dtype) ? 2 : 4 * (hk_u64)size;
+#else
+    const hk_u64 least = 16;
+#endif
 
-    return m->channel == 1 && !HK_MAY_SCALE(m->dtype) && n % HK_UNIT == 0 &&
-           ((hk_address(m->base) | (hk_u64)(m->row * size) | (hk_u64)(m->page * size)) & 15) == 0;
+#if !HK_FEW
+    if (HK_MAY_SCALE(m->dtype))
+        return 0;
+#endif
+    return m->channel == 1 && n % HK_UNIT == 0 &&
+           ((hk_address(m->base) | (hk_u64)(m->row * size) | (hk_u64)(m->page * size)) &
+            (least - 1)) == 0;
 }
 
 /* K (which 0) or V (1) of the source at hand. */
@@ -371,16 +492,17 @@ HK_FN hk_i64 hk_hull_next(const struct hk_group *g, hk_i64 block)
 HK_FN int hk_place_take(const struct hk_group *g, hk_i32 i, hk_i64 key)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i32 at = hk_place(g, i);
     hk_i64 page, in;
 
     if (!hk_row_find(&shared->k_rows.layout, key, &page, &in))
         return 0;
-    shared->keys[i] = key;
-    shared->k_at[i] = page * shared->k_rows.page + in * shared->k_rows.row;
-    shared->v_at[i] = page * shared->v_rows.page + in * shared->v_rows.row;
+    shared->keys[at] = key;
+    shared->k_at[at] = page * shared->k_rows.page + in * shared->k_rows.row;
+    shared->v_at[at] = page * shared->v_rows.page + in * shared->v_rows.row;
 #if HK_SCALES
-    shared->scales.k_at[i] = page * shared->k_rows.scale_page + in * shared->k_rows.scale_row;
-    shared->scales.v_at[i] = page * shared->v_rows.scale_page + in * shared->v_rows.scale_row;
+    shared->scales.k_at[at] = page * shared->k_rows.scale_page + in * shared->k_rows.scale_row;
+    shared->scales.v_at[at] = page * shared->v_rows.scale_page + in * shared->v_rows.scale_row;
 #endif
     return 1;
 }

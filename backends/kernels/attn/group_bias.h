@@ -160,29 +160,6 @@ HK_FN void hk_dot_join(const struct hk_group *g, const struct hk_column *at,
 
 /* ---- others ---- */
 
-/* Step 3, end. */
-HK_FN void hk_scores_scale(const struct hk_group *g, const struct hk_column *at)
-{
-    const float c = g->call->plan->c, c1 = g->call->plan->c1, c2 = g->call->plan->c2;
-    hk_i32 r, j;
-
-    if (g->call->plan->flags & HK_PLAN_CAPPED) {
-        HK_NO_UNROLL
-        for (r = 0; r < HK_TR; r += HK_TR_STEP) {
-            HK_UNROLL
-            for (j = 0; j < HK_TR_STEP; j++) {
-                HK_LOCAL float *s = at->own + (r + j) * HK_RED_LINE;
-
-                *s = hk_mul(hk_cap_tanh(hk_mul(*s, c1)), c2);
-            }
-        }
-        return;
-    }
-    HK_UNROLL
-    for (r = 0; r < HK_TR; r++)
-        at->own[r * HK_RED_LINE] = hk_mul(at->own[r * HK_RED_LINE], c);
-}
-
 /* Step 4: what one bias adds; where it removes the key that is -Inf, and stays. */
 HK_FN void hk_bias_join(const struct hk_group *g, struct hk_column *at,
                         HK_GLOBAL const struct hk_bias *bias)
@@ -241,8 +218,103 @@ HK_FN hk_u32 hk_rows_seeing(const struct hk_group *g, hk_i32 row, hk_i32 x, hk_i
 
     HK_UNROLL
     for (r = 0; r < HK_TR; r++)
-        seen |= (g->shared->masks[2 * (row + r) + c / 2] >> (x + c % 2 * 16) & 1) << r;
+        seen |= (g->shared->masks[2 * hk_line(g, row + r) + c / 2] >> (x + c % 2 * 16) & 1) << r;
     return seen;
+}
+
+#if HK_BIASES
+/* A thread's scores of one column, for it to work on in local memory, and back. */
+HK_FN void hk_column_open(const struct hk_group *g, hk_i32 id, hk_i32 c, const struct hk_mine *me,
+                          struct hk_column *at)
+{
+    hk_i32 r;
+
+    at->source = g->call->sources + g->shared->source;
+    at->row = id / 16 * HK_TR;
+    at->own = g->shared->out.red + at->row * HK_RED_LINE + id % 16;
+    at->place = id % 16 + 16 * c;
+    at->seen = hk_rows_seeing(g, at->row, id % 16, c);
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        at->own[r * HK_RED_LINE] = me->s[r][0];
+        at->seen &= ~((hk_u64)(me->gone >> (r * 4 + c) & 1) << r);
+    }
+}
+
+HK_FN void hk_column_close(const struct hk_column *at, struct hk_mine *me)
+{
+    hk_i32 r;
+
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        me->s[r][0] = me->s[r][1];      /* no index of a register is computed */
+        me->s[r][1] = me->s[r][2];
+        me->s[r][2] = me->s[r][3];
+        me->s[r][3] = at->own[r * HK_RED_LINE];
+    }
+}
+
+/* One bias, score by score. */
+HK_PIECE void hk_bias_slowly(const struct hk_group *g, hk_i32 id,
+                             HK_GLOBAL const struct hk_bias *bias, struct hk_mine *me)
+{
+    struct hk_column at;
+    hk_u64 seen;
+    hk_i32 r, c;
+
+    HK_MARK(cold);
+    HK_NO_UNROLL
+    for (c = 0; c < 4; c++) {
+        hk_column_open(g, id, c, me, &at);
+        seen = at.seen;
+        if (seen)
+            hk_bias_join(g, &at, bias);
+        HK_UNROLL
+        for (r = 0; r < HK_TR; r++)
+            me->gone |= (hk_u32)((seen & ~at.seen) >> r & 1) << (r * 4 + c);
+        hk_column_close(&at, me);
+    }
+}
+
+/* t or, `by_key`, u of a DOT bias, score by score. */
+HK_PIECE void hk_dot_slowly(const struct hk_group *g, hk_i32 id, HK_GLOBAL const struct hk_dot *dot,
+                            int by_key, struct hk_mine *me)
+{
+    struct hk_column at;
+    hk_i32 c;
+
+    HK_MARK(cold);
+    HK_NO_UNROLL
+    for (c = 0; c < 4; c++) {
+        hk_column_open(g, id, c, me, &at);
+        if (at.seen)
+            hk_dot_join(g, &at, dot, by_key);
+        hk_column_close(&at, me);
+    }
+}
+
+#else
+/* Step 3, end. */
+HK_FN void hk_scores_scale(const struct hk_group *g, const struct hk_column *at)
+{
+    const float c = g->call->plan->c, c1 = g->call->plan->c1, c2 = g->call->plan->c2;
+    hk_i32 r, j;
+
+    if (g->call->plan->flags & HK_PLAN_CAPPED) {
+        HK_NO_UNROLL
+        for (r = 0; r < HK_TR; r += HK_TR_STEP) {
+            HK_UNROLL
+            for (j = 0; j < HK_TR_STEP; j++) {
+                HK_LOCAL float *s = at->own + (r + j) * HK_RED_LINE;
+
+                *s = hk_mul(hk_cap_tanh(hk_mul(*s, c1)), c2);
+            }
+        }
+        return;
+    }
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++)
+        at->own[r * HK_RED_LINE] = hk_mul(at->own[r * HK_RED_LINE], c);
 }
 
 /* The scores of a column become logits; what its rows do not see is not read. */
@@ -271,10 +343,10 @@ HK_FN void hk_logits(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 
     at.source = g->call->sources + g->shared->source;
     at.row = id / 16 * HK_TR;
-    at.own = g->shared->out.red + at.row * HK_RED_LINE + x;
+    at.own = g->shared->out.red + hk_line(g, at.row) * HK_RED_LINE + x;
     HK_NO_UNROLL
     for (c = 0; c < 4; c++) {
-        at.place = x + 16 * c;
+        at.place = hk_place(g, x + 16 * c);
         at.seen = hk_rows_seeing(g, at.row, x, c);
         HK_UNROLL
         for (r = 0; r < HK_TR; r++)
@@ -289,6 +361,8 @@ HK_FN void hk_logits(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
         }
     }
 }
+
+#endif
 
 #endif
 

@@ -36,6 +36,46 @@ HK_PIECE void hk_row_stop(const struct hk_group *g, hk_i32 i, const struct hk_mi
 }
 #endif
 
+/* Step 9: the tree of a row's partial sums. */
+#if HK_FEW
+HK_FN void hk_tree_level(float *l, const hk_i32 reach)
+{
+    hk_i32 x;
+
+    HK_UNROLL
+    for (x = 0; x < reach; x++)
+        l[x] = hk_add(l[x], l[x + reach]);
+}
+
+HK_FN float hk_row_sum(HK_LOCAL const float *red)
+{
+    float l[HK_PARTIALS];
+    hk_i32 x;
+
+    HK_UNROLL
+    for (x = 0; x < HK_PARTIALS; x += 4)
+        hk_local_get4(red + x, l + x);
+    hk_tree_level(l, 8);
+    hk_tree_level(l, 4);
+    hk_tree_level(l, 2);
+    hk_tree_level(l, 1);
+    return l[0];
+}
+#else                           /* where registers are scarce */
+HK_FN float hk_row_sum(HK_LOCAL float *red)
+{
+    hk_i32 reach, x;
+
+    HK_NO_UNROLL
+    for (reach = HK_PARTIALS / 2; reach > 0; reach /= 2) {
+        HK_NO_UNROLL
+        for (x = 0; x < reach; x++)
+            red[x] = hk_add(red[x], red[x + reach]);
+    }
+    return red[0];
+}
+#endif
+
 /* Row i, by thread i: its factors to w, its LSE to memory. red: its partial sums. */
 HK_PIECE void hk_row_finish(const struct hk_group *g, hk_i32 i, const struct hk_mine *me)
 {
@@ -45,7 +85,6 @@ HK_PIECE void hk_row_finish(const struct hk_group *g, hk_i32 i, const struct hk_
     HK_LOCAL float *red = shared->out.red + i * HK_RED_LINE;
     const hk_i64 head = shared->head[i], at = g->task->o_begin + shared->index[i];
     float sink, lse;
-    hk_i32 reach, x;
 
 #if !HK_PLAIN
     if (plan->flags & HK_PLAN_STOPS) {
@@ -53,14 +92,8 @@ HK_PIECE void hk_row_finish(const struct hk_group *g, hk_i32 i, const struct hk_
         return;
     }
 #endif
-    HK_NO_UNROLL
-    for (reach = 8; reach > 0; reach /= 2) {
-        HK_NO_UNROLL
-        for (x = 0; x < reach; x++)
-            red[x] = hk_add(red[x], red[x + reach]);
-    }
-    shared->w[2 * i + 1] = hk_row_end(call, head, me->has_partial != 0, me->acc_m, red[0], &sink,
-                                      &lse);
+    shared->w[2 * i + 1] = hk_row_end(call, head, me->has_partial != 0, me->acc_m,
+                                      hk_row_sum(red), &sink, &lse);
     shared->w[2 * i] = sink;
     if (plan->lse.dtype && shared->active[i] && g->pass == 0)
         hk_lse_out(call)[hk_batch_offset(call, plan->lse.stride, g->task->b) +

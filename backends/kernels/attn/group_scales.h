@@ -26,6 +26,49 @@ HK_FN float hk_scale_of(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 a
     return m->group > 0 ? hk_scale_at(m, at, t / m->group, which) : 1.0f;
 }
 
+#if HK_FEW
+HK_FN hk_u32 hk_scale_word(HK_LOCAL const struct hk_matrix *m, hk_i64 at)
+{
+    return m->scale_dtype == HK_F32 ? ((HK_GLOBAL const hk_u32 *)m->scale)[at]
+                                    : ((HK_GLOBAL const hk_u16 *)m->scale)[at];
+}
+
+/* Scale and minimum as they lie, for threads that widen them when they want them. */
+HK_FN void hk_scales_load(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 at, hk_i64 t,
+                          hk_u32 *to)
+{
+    if (HK_IN_BLOCKS(m->dtype)) {
+        HK_GLOBAL const hk_u16 *head = (HK_GLOBAL const hk_u16 *)hk_byte(
+            m->base, (row + (hk_i64)((hk_u64)t / HK_BLOCK_CHANNELS)) * hk_size(m->dtype));
+
+        to[0] = head[0];
+        to[1] = m->minima ? head[1] : 0;
+    } else if (m->group > 0) {
+        const hk_i64 group = (hk_u32)t / (hk_u32)m->group;
+
+        to[0] = hk_scale_word(m, at + hk_scale_entry(m, group, 0) * m->scale_step);
+        if (m->minima)
+            to[1] = hk_scale_word(m, at + hk_scale_entry(m, group, 1) * m->scale_step);
+    }
+}
+
+HK_FN float hk_scale_widen(HK_LOCAL const struct hk_matrix *m, hk_u32 word, int which)
+{
+    if (which && !m->minima)
+        return 0.0f;
+    if (m->group == 0)
+        return 1.0f;
+    if (HK_IN_BLOCKS(m->dtype) || m->scale_dtype == HK_F16)
+        return hk_from_f16((hk_u16)word);
+    if (m->scale_dtype == HK_BF16)
+        return hk_from_bf16((hk_u16)word);
+    if (m->scale_dtype == HK_F32)
+        return hk_float(word);
+    HK_UNREACHABLE();
+    return 0.0f;
+}
+#endif
+
 /* ---- K ---- */
 
 /* Channels that one scale is for. */

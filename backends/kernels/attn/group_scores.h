@@ -11,14 +11,27 @@
 
 /* ---- scores ---- */
 
-/* Step 3: one fma chain over d per score; HK_SLICE channels, of Q those from t0 on. */
-HK_PIECE void hk_score_slice(const struct hk_group *g, hk_i32 id, hk_i32 t0, struct hk_mine *me)
+HK_FN void hk_scores_clear(struct hk_mine *me)
 {
-    HK_LOCAL const float *q = g->shared->q + t0 * HK_Q_LINE + id / 16 * HK_TR;
+    hk_i32 r, c;
+
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        HK_UNROLL
+        for (c = 0; c < 4; c++)
+            me->s[r][c] = 0.0f;
+    }
+}
+
+/* Step 3: one fma chain over d per score; HK_SLICE channels, those of the rows from q on. */
+HK_PIECE void hk_score_slice(const struct hk_group *g, hk_i32 id, HK_LOCAL const float *q,
+                             struct hk_mine *me)
+{
     HK_LOCAL const float *k = g->shared->in.k + id % 16 * 4;
     hk_i32 t, u, r, c;
 
     HK_MARK(qk);
+    q += id / 16 * HK_TR;
     HK_NO_UNROLL
     for (t = 0; t < HK_SLICE; t += HK_STEPS, q += HK_STEPS * HK_Q_LINE, k += HK_STEPS * HK_K_LINE) {
         HK_UNROLL

@@ -27,12 +27,12 @@ HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
     hk_i32 r, c;
 
     HK_MARK(softmax);
-#if !HK_PLAIN
+#if !HK_PLAIN && !HK_BIASES
     hk_logits(g, id, me);
 #endif
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
-        const hk_i32 row = id / 16 * HK_TR + r, x = id % 16;
+        const hk_i32 row = hk_line(g, id / 16 * HK_TR + r), x = id % 16;
         const hk_u32 low = shared->masks[2 * row] >> x, high = shared->masks[2 * row + 1] >> x;
         float max = -HK_INFINITY;
 
@@ -57,6 +57,7 @@ HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
     }
 }
 
+#if !HK_FEW
 /* Step 5, by thread i for row i: its reference rises, w is what its sums are multiplied by. */
 HK_PIECE void hk_row_rise(const struct hk_group *g, hk_i32 i, struct hk_mine *me)
 {
@@ -88,5 +89,6 @@ HK_PIECE void hk_row_rise(const struct hk_group *g, hk_i32 i, struct hk_mine *me
     shared->m[i] = me->m;
     shared->w[i] = w;
 }
+#endif
 
 #endif

@@ -63,16 +63,21 @@ HK_FN hk_i64 hk_element_bytes(HK_LOCAL const struct hk_matrix *m)
     return hk_size(HK_KV ? HK_KV : m->dtype);
 }
 
-/* The unit of a matrix that begins there. */
+/* The unit of a matrix, or of rows of a type, that begins there. */
+HK_FN void hk_unit_load_as(hk_u32 dtype, HK_GLOBAL const char *from, hk_u32 *word)
+{
+#if HK_KV == 0
+    hk_load_any(dtype, from, word);
+#else
+    (void)dtype;
+    hk_load_words(from, HK_UNIT_WORDS, word);
+#endif
+}
+
 HK_FN void hk_unit_load(HK_LOCAL const struct hk_matrix *m, HK_GLOBAL const char *from,
                         hk_u32 *word)
 {
-#if HK_KV == 0
-    hk_load_any(m->dtype, from, word);
-#else
-    (void)m;
-    hk_load_words(from, HK_UNIT_WORDS, word);
-#endif
+    hk_unit_load_as(m->dtype, from, word);
 }
 
 /* Element j of a unit. */

@@ -31,11 +31,17 @@ HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_s
     me->hi = shared->in.reach.hi[i] = hi;
 }
 
+/* Then by every thread, where several look at the blocks of a row. */
 HK_FN void hk_reach_take(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
+#if HK_FEW
+    me->lo = g->shared->in.reach.lo[id % HK_ROWS];
+    me->hi = g->shared->in.reach.hi[id % HK_ROWS];
+#else
     (void)g;
     (void)id;
     (void)me;
+#endif
 }
 
 HK_FN void hk_mask_part(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
@@ -66,17 +72,18 @@ HK_FN hk_i64 hk_group_next(const struct hk_group *g, hk_i64 block)
 /* Place i of the block, by thread i: is it there for any row? */
 HK_FN int hk_place_open(const struct hk_group *g, hk_i32 i)
 {
-    const hk_i64 key = g->shared->block * HK_BLOCK + i;
+    const hk_i64 key = hk_block_of(g) * HK_BLOCK + i;
 
     return key < g->shared->hull_hi[0] && hk_place_take(g, i, key);
 }
 
 HK_FN hk_u64 hk_mask_get(const struct hk_group *g, hk_i32 i, const struct hk_mine *me)
 {
-    const hk_i64 base = g->shared->block * HK_BLOCK;
+    const hk_i64 base = hk_block_of(g) * HK_BLOCK;
 
     (void)i;
-    return hk_bits(me->lo - base, me->hi - base) & hk_joined(g->shared->available);
+    return hk_bits(me->lo - base, me->hi - base) &
+           hk_joined(g->shared->available + 2 * hk_number(g));
 }
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef HEED_BACKENDS_KERNELS_ATTN_RANGES_H
 #define HEED_BACKENDS_KERNELS_ATTN_RANGES_H
 
-#include "group.h"
+#include "listed.h"
 #include "row_mask.h"
 
 HK_FN struct hk_row hk_group_row(const struct hk_group *g, hk_i32 i)
@@ -88,13 +88,14 @@ HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_s
 /* Then by every thread: some ranges of a row stay with it, for there is little local memory. */
 HK_PIECE void hk_reach_take(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
-    const hk_i32 at = id % HK_ROWS * HK_RANGES + id / HK_ROWS * HK_OWN_RANGES;
+    const hk_i32 i = id % HK_LOOKING, first = i / HK_ROWS * HK_OWN_RANGES,
+                 at = i % HK_ROWS * HK_RANGES + first;
     hk_i32 r;
 
     HK_UNROLL
     for (r = 0; r < HK_OWN_RANGES; r++) {
-        const int has = HK_OWN_RANGES * HK_THREADS == HK_RANGES * HK_ROWS ||
-                        id / HK_ROWS * HK_OWN_RANGES + r < HK_RANGES;
+        const int has =
+            HK_OWN_RANGES * HK_LOOKING == HK_RANGES * HK_ROWS || first + r < HK_RANGES;
 
         me->lo[r] = has ? g->shared->in.reach.lo[at + r] : 0;
         me->hi[r] = has ? g->shared->in.reach.hi[at + r] : 0;
@@ -106,7 +107,7 @@ HK_FN hk_i64 hk_group_next(const struct hk_group *g, hk_i64 block)
 {
     HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
 
-    if (sub->kind == HK_SUB_GATHER)
+    if (sub->kind == HK_SUB_GATHER && !hk_is_apart(g))
         block = hk_gather_next(sub, hk_group_view(g), block);
     return hk_hull_next(g, block);
 }
@@ -128,10 +129,14 @@ HK_FN int hk_place_open(const struct hk_group *g, hk_i32 i)
 {
     HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
     HK_LOCAL const struct hk_sub_view *view = hk_group_view(g);
-    const hk_i64 ordinal = g->shared->block * HK_BLOCK + i;
+    const hk_i64 ordinal = hk_block_of(g) * HK_BLOCK + i;
     struct hk_reach reach;
     hk_i64 key;
 
+#if HK_LISTS
+    if (g->shared->apart)
+        return hk_listed_open(g, i);
+#endif
     if (sub->kind == HK_SUB_LIST && ordinal >= view->n_list)
         return 0;
     if (sub->kind == HK_SUB_GATHER && ordinal >= view->n_list * sub->run)
@@ -147,21 +152,22 @@ HK_FN int hk_place_open(const struct hk_group *g, hk_i32 i)
     return hk_place_take(g, i, key);
 }
 
-/* What a thread's ranges hold of the block. */
-HK_PIECE void hk_mask_part(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
+/* What a thread's ranges hold of the block: of those that look at it number i. */
+HK_PIECE void hk_mask_part(const struct hk_group *g, hk_i32 i, const struct hk_mine *me)
 {
+    const hk_i32 at = hk_number(g) * HK_LOOKING + i;
     hk_u64 mask = 0;
     hk_i64 base;
     hk_i32 r;
 
     if (!g->shared->works)
         return;
-    base = g->shared->block * HK_BLOCK;
+    base = hk_block_of(g) * HK_BLOCK;
     HK_UNROLL
     for (r = 0; r < HK_OWN_RANGES; r++)
         mask |= hk_bits(me->lo[r] - base, me->hi[r] - base);
-    g->shared->out.parts[2 * id] = (hk_u32)mask;
-    g->shared->out.parts[2 * id + 1] = (hk_u32)(mask >> 32);
+    g->shared->out.parts[2 * at] = (hk_u32)mask;
+    g->shared->out.parts[2 * at + 1] = (hk_u32)(mask >> 32);
 }
 
 /* Of the places of the block that row i sees, those whose keys its row mask keeps. */
@@ -175,12 +181,12 @@ HK_PIECE hk_u64 hk_row_kept(const struct hk_group *g, hk_i32 i, hk_u64 seen)
     hk_u64 left;
 
     if (keep.dtype == HK_I32 && (kind == HK_SUB_KEYS || kind == HK_SUB_FIRST_N))
-        return seen & hk_row_words(&keep, shared->block);
+        return seen & hk_row_words(&keep, hk_block_of(g));
     HK_NO_UNROLL
     for (left = seen; left != 0; left &= left - 1) {
         const hk_i32 n = hk_first_bit(left);
 
-        if (!hk_row_keeps(&keep, shared->keys[n]))
+        if (!hk_row_keeps(&keep, shared->keys[hk_place(g, n)]))
             seen &= ~((hk_u64)1 << n);
     }
     return seen;
@@ -197,17 +203,21 @@ HK_FN hk_u64 hk_mask_get(const struct hk_group *g, hk_i32 i, const struct hk_min
 
     (void)me;
     HK_UNROLL
-    for (id = i; id < HK_THREADS; id += HK_ROWS)
-        mask |= hk_joined(shared->out.parts + 2 * id);
-    mask &= hk_joined(shared->available);
+    for (id = i; id < HK_LOOKING; id += HK_ROWS)
+        mask |= hk_joined(shared->out.parts + 2 * (hk_number(g) * HK_LOOKING + id));
+    mask &= hk_joined(shared->available + 2 * hk_number(g));
+#if HK_LISTS
+    if (shared->apart)
+        return hk_listed_mask(g, i, mask);
+#endif
     if (mask != 0 && sub->n_earlier != 0)       /* all rows of the window have one residue */
         mask &= ~hk_earlier_mask(sub, hk_group_view(g), &row, shared->residue,
-                                 shared->block * HK_BLOCK, mask);
+                                 hk_block_of(g) * HK_BLOCK, mask);
     HK_NO_UNROLL
     for (left = hk_keys_decide(sub) ? mask : 0; left != 0; left &= left - 1) {
         const hk_i32 n = hk_first_bit(left);
 
-        if (shared->keys[n] >= shared->limit[i])
+        if (shared->keys[hk_place(g, n)] >= shared->limit[i])
             mask &= ~((hk_u64)1 << n);
     }
     if (mask != 0 && g->call->sources[shared->source].row_mask.slot)

@@ -47,10 +47,11 @@ HK_PIECE void hk_find_k(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
     }
 }
 
-/* Channels t0 on: 0 from d on. Where there is no row anything will do: its score is not used. */
-HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct hk_mine *me)
+/* Channels t0 on of rows of a type: 0 from d on. Where there is no row anything will do: its score
+ * is not used. */
+HK_PIECE void hk_fetch_rows(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u32 dtype,
+                            struct hk_mine *me)
 {
-    HK_LOCAL const struct hk_matrix *m = &g->shared->k_rows;
     const hk_i64 d = g->call->plan->d;
     hk_i32 i;
 
@@ -64,9 +65,14 @@ HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct 
         const hk_i64 t = t0 + (id + i * HK_THREADS) % HK_ROW_UNITS * HK_UNIT;
 
         if (me->k_from[i] != 0 && t < d)
-            hk_unit_load(m, hk_byte(me->k_from[i], t * hk_element_bytes(m)),
+            hk_unit_load_as(dtype, hk_byte(me->k_from[i], t * hk_size(HK_KV ? HK_KV : dtype)),
                          me->next + i * HK_UNIT_WORDS);
     }
+}
+
+HK_FN void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct hk_mine *me)
+{
+    hk_fetch_rows(g, id, t0, g->shared->k_rows.dtype, me);
 }
 
 /* Rows that do not lie in units are read number by number, when they are wanted. */

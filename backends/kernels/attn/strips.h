@@ -33,8 +33,10 @@ HK_FN hk_i64 hk_chunks_of(HK_SUB_SPACE const struct hk_sub *sub, hk_i64 entries,
     case HK_SUB_GATHER:
         ordinals = entries * sub->run;
         break;
-    case HK_SUB_KEYS:
     case HK_SUB_FIRST_N:
+        ordinals = hk_min(sub->first_n, len);
+        break;
+    case HK_SUB_KEYS:
         break;
     }
     return hk_parts(ordinals, HK_BLOCK * HK_CHUNK);

@@ -58,6 +58,60 @@ HK_FN void hk_task_find(const struct hk_call *call, hk_i64 task, struct hk_task_
     out->b = (hk_u32)task / parts / groups;
 }
 
+#if HK_IN_REGISTERS && !HK_ONE_RANGE
+/* Strip `strip` of the item and group that have number `at`. */
+HK_FN hk_u32 hk_task_number(HK_GLOBAL const struct hk_plan *plan, hk_u32 at, hk_u32 strip)
+{
+    const hk_u32 per_item = (hk_u32)plan->batch_strips, items = (hk_u32)plan->item_groups;
+
+    return (at / items + 1) * per_item * items - 1 - (at % items * per_item + strip);
+}
+
+/* Of strips that are cut number i: those of row lists, then the ends of every item's strips. */
+HK_FN hk_u32 hk_task_cut(const struct hk_call *call, hk_u32 i)
+{
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+    const hk_u32 lists = (hk_u32)plan->list_tasks, first = (hk_u32)plan->cut_first,
+                 ends = first + (hk_u32)plan->cut_last;
+    hk_u32 strip;
+
+    if (i < lists)
+        return (hk_u32)plan->tasks - lists + i;
+    strip = (i - lists) % ends;
+    return hk_task_number(plan, (i - lists) / ends,
+                          strip < first ? strip : (hk_u32)plan->batch_strips - ends + strip);
+}
+
+/* What group number `at` takes: a task, and which part of a strip that is cut, of those number
+ * `cut`; part -1: all of it. Long strips come first. */
+struct hk_task_part {
+    hk_u32 task, cut;
+    hk_i32 part;
+};
+
+HK_FN void hk_task_part_find(const struct hk_call *call, hk_u32 at, struct hk_task_part *out)
+{
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+    const hk_u32 parts = (hk_u32)plan->parts, first = (hk_u32)plan->cut_first;
+    hk_u32 rest, whole;
+
+    out->task = at;
+    out->cut = 0;
+    out->part = -1;
+    if (plan->cut_tasks == 0)
+        return;
+    if (at < (hk_u32)plan->cut_tasks * parts) {
+        out->cut = at / parts;
+        out->part = (hk_i32)(at % parts);
+        out->task = hk_task_cut(call, out->cut);
+        return;
+    }
+    rest = at - (hk_u32)plan->cut_tasks * parts;
+    whole = (hk_u32)plan->batch_strips - first - (hk_u32)plan->cut_last;
+    out->task = hk_task_number(plan, rest / whole, first + whole - 1 - rest % whole);
+}
+#endif
+
 /* The task at a place. count 0: there is nothing to do. */
 HK_FN void hk_task_open(const struct hk_call *call, const struct hk_task_place *at,
                         struct hk_task *out)
@@ -65,9 +119,6 @@ HK_FN void hk_task_open(const struct hk_call *call, const struct hk_task_place *
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     struct hk_cut rows;
 
-#if HK_IN_REGISTERS
-    hk_values_read(call, at->b);
-#endif
     rows = hk_rows_cut(call, at->b, &out->o_begin);
     out->row_list = at->row_list;
     out->group = at->group;

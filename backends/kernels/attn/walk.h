@@ -16,12 +16,35 @@
 #include "ranges.h"
 #endif
 
+#if HK_BIASES
+/* The first and the last row of the item, if there are any. */
+HK_FN void hk_rows_ends(const struct hk_group *g)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_i32 i;
+
+    shared->first_row = -1;
+    shared->last_row = 0;
+    HK_NO_UNROLL
+    for (i = 0; i < HK_ROWS; i++) {
+        if (shared->active[i] != 2)
+            continue;
+        shared->last_row = i;
+        if (shared->first_row < 0)
+            shared->first_row = i;
+    }
+}
+#endif
+
 /* Before the first source of the first window. */
 HK_FN void hk_walk_begin(const struct hk_group *g)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
     const hk_i32 first = hk_rows_first(g);
 
+#if HK_BIASES
+    hk_rows_ends(g);
+#endif
     shared->windows = first < 0 ? 0 : hk_rows_agree(g, first) ? 1 : HK_ROWS;
     shared->window = -1;
     shared->window_first = first < 0 ? 0 : first;
@@ -46,6 +69,9 @@ HK_FN int hk_walk_source(const struct hk_group *g)
         return 0;
     shared->begin = keys.begin;
     shared->len = keys.len;
+#if HK_CUTS
+    shared->apart = source->apart;
+#endif
     hk_views_get(g, source);
     return source->n_subs > 0;
 }
@@ -105,7 +131,7 @@ HK_FN void hk_walk_on(const struct hk_group *g)
     }
 }
 
-#if HK_FEW
+#if HK_FEW || HK_CUTS
 /* The part's first block of a sub-source that is new, and the end of them. */
 HK_FN hk_i64 hk_part_enter(const struct hk_group *g)
 {
@@ -120,6 +146,43 @@ HK_FN hk_i64 hk_part_enter(const struct hk_group *g)
 }
 #endif
 
+#if HK_FEW
+/* The step begins with the walk's block, if it has one. */
+HK_FN void hk_blocks_begin(HK_LOCAL struct hk_shared *shared)
+{
+    shared->few.blocks[0] = shared->block;
+    shared->few.count = shared->works;
+}
+
+#if HK_ONE_RANGE
+/* Blocks that follow each other join those of the step, as long as they are of one chunk. */
+HK_FN void hk_blocks_follow(HK_LOCAL struct hk_shared *shared)
+{
+    const hk_i64 first = shared->block,
+                 last = (hk_i64)(((hk_u64)shared->hull_hi[0] - 1) / HK_BLOCK),
+                 end = hk_min(last + 1, shared->few.end_block);
+    const hk_i64 n = hk_min(hk_min(end, (hk_chunk_of(first) + 1) * HK_CHUNK) - first, HK_BLOCKS);
+    hk_i32 j;
+
+    HK_UNROLL
+    for (j = 1; j < HK_BLOCKS; j++)
+        shared->few.blocks[j] = first + j;
+    shared->few.count = n;
+    shared->next = first + n < end ? first + n : HK_NO_BLOCK;
+}
+#else
+/* Does a block join those of the step? They are of one chunk. */
+HK_FN int hk_blocks_take(HK_LOCAL struct hk_shared *shared, hk_i64 block)
+{
+    if (block == HK_NO_BLOCK || shared->few.count == HK_BLOCKS ||
+        hk_chunk_of(block) != hk_chunk_of(shared->block))
+        return 0;
+    shared->few.blocks[shared->few.count++] = block;
+    return 1;
+}
+#endif
+#endif
+
 /* Second half: to the first block of a sub-source that is new; and where the one behind is. */
 HK_FN void hk_walk_in(const struct hk_group *g)
 {
@@ -127,19 +190,35 @@ HK_FN void hk_walk_in(const struct hk_group *g)
     hk_i64 at = shared->opens ? 0 : shared->block + 1;
     hk_u32 first = shared->opens;
 
-#if HK_FEW
+#if HK_FEW || HK_CUTS
     if (first)
         at = hk_part_enter(g);
 #endif
+#if HK_FEW
+    hk_blocks_begin(shared);
+#endif
     HK_NO_UNROLL                        /* one text: what finds a block may be long */
     while (first || shared->works) {
-        hk_i64 found = hk_group_next(g, at);
+        hk_i64 found;
 
-#if HK_FEW
+#if HK_FEW && HK_ONE_RANGE
+        if (!first) {
+            hk_blocks_follow(shared);
+            break;
+        }
+#endif
+        found = hk_group_next(g, at);
+#if HK_FEW || HK_CUTS
         if (found >= shared->few.end_block)
             found = HK_NO_BLOCK;
 #endif
         if (!first) {
+#if HK_FEW && !HK_ONE_RANGE
+            if (hk_blocks_take(shared, found)) {
+                at = found + 1;
+                continue;
+            }
+#endif
             shared->next = found;
             break;
         }
@@ -147,10 +226,13 @@ HK_FN void hk_walk_in(const struct hk_group *g)
         shared->works = shared->in_sub = shared->begins = found != HK_NO_BLOCK;
         at = found + 1;
         first = 0;
+#if HK_FEW
+        hk_blocks_begin(shared);
+#endif
     }
     if (shared->works) {
         shared->chunk = hk_chunk_of(shared->block);
-#if HK_FEW
+#if HK_FEW || HK_CUTS
         shared->few.number = shared->few.first_number + shared->chunk;
 #endif
     }
@@ -166,6 +248,7 @@ HK_FN void hk_step_reach(const struct hk_group *g, hk_i32 id, struct hk_mine *me
 HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me);
 HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine);
 
+#if !HK_FEW
 /* What every row sees of the block whose places are open: shared->any and masks; nothing if there
  * is no block. */
 HK_FN void hk_block_masks(const struct hk_group *g, struct hk_mine *mine)
@@ -205,6 +288,7 @@ HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
     hk_block_masks(g, mine);
 }
 #endif
+#endif
 
 /* One step: the next block, if it has one. */
 HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
@@ -214,9 +298,13 @@ HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
 
     HK_BARRIER();
     HK_EACH(id) {
+#if HK_FEW
+        if (id < HK_BLOCKS)
+            shared->few.marks[id] = 0;
+#endif
         if (id == 0)
             hk_walk_on(g);
-        if (id < 2)
+        if (id < 2 * HK_BLOCKS)
             shared->available[id] = shared->any[id] = 0;
         if (id == 2)
             shared->poison = shared->raised = 0;

@@ -6,7 +6,8 @@
  * vectors of HKV_LANES floats (hk_vec, masks hk_vmask), from simd/, for files that define
  * HK_VECTORS 1 before this; CUDA has none and takes that back. In C17 HK_SIMD_HEADER names the
  * header, scalar by default. HK_ONE_LANE 1: vectors of one lane in every dialect, so that a text
- * that is written with vectors serves the threads of a work-group as well.
+ * that is written with vectors serves the threads of a work-group as well. HK_FOUR_LANES 1: of
+ * four, which a thread asks of memory at one time.
  *
  * Arithmetic is written with words throughout (hk_add, not +): CUDA's are intrinsics that are never
  * merged into an fma, OpenCL and C are told not to.
@@ -45,6 +46,11 @@
 
 #ifndef HK_ORDER
 #define HK_ORDER() ((void)0)
+#endif
+
+/* p, which came from local memory, is to global memory: for compilers that cannot see it. */
+#ifndef HK_IS_GLOBAL
+#define HK_IS_GLOBAL(p) ((void)0)
 #endif
 
 /* What the block in which this stands is for: qk, pv, softmax, stage_q, stage_k, stage_v, walk,
@@ -138,6 +144,19 @@ HK_FN float hk_from_i8(hk_i8 x)
     return (float)x;
 }
 
+/* A number of less than 2^22, less `zero`: the bits of 2^23 and more hold it, and no conversion is
+ * needed, which GPUs are slow at. */
+HK_FN float hk_from_digit(hk_u32 x, const hk_i32 zero)
+{
+    return hk_sub(hk_float(0x4b000000u | x), 8388608.0f + (float)zero);
+}
+
+/* The lowest byte as a signed number. */
+HK_FN float hk_from_byte(hk_u32 x)
+{
+    return hk_from_digit((x ^ 128) & 255, 128);
+}
+
 /* The entry of a table of 16 signed bytes, the first eight in `low`, that half a byte names: the
  * lower one, or where `upper` is 1 the other. */
 HK_FN float hk_from_code(hk_u8 x, const int upper, hk_u64 low, hk_u64 high)
@@ -156,12 +175,14 @@ HK_FN float hk_scale2(float a, float g)
     return hk_mul(a, hk_float((hk_word(sum) << 23) + 0x3f800000u));
 }
 
-#if !defined HK_HAS_VECTORS && !HK_ONE_LANE
+#if !defined HK_HAS_VECTORS && !HK_ONE_LANE && !HK_FOUR_LANES
 #undef HK_VECTORS
 #endif
 #if HK_VECTORS
 #if HK_ONE_LANE
 #include "../simd/scalar.h"
+#elif HK_FOUR_LANES
+#include "../simd/four.h"
 #elif defined __OPENCL_VERSION__ || defined __OPENCL_C_VERSION__
 #include "../simd/opencl.h"
 #else

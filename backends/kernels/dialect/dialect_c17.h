@@ -152,11 +152,17 @@ HK_FN float hk_from_f16(hk_u16 x)
     return hk_load_f16(&x);
 }
 
-/* 2 or 4 words at a multiple of their bytes; likewise 4 floats of local memory. */
+/* 2 or 4 words at a multiple of their bytes, and back; likewise 4 floats of local memory. */
 HK_FN void hk_load_words(const char *p, const int n, hk_u32 *to)
 {
     assert(hk_address(p) % ((hk_u64)n * 4) == 0);
     memcpy(to, p, (size_t)n * sizeof *to);
+}
+
+HK_FN void hk_store_words(char *p, const int n, const hk_u32 *from)
+{
+    assert(hk_address(p) % ((hk_u64)n * 4) == 0);
+    memcpy(p, from, (size_t)n * sizeof *from);
 }
 
 HK_FN void hk_local_get4(const float *p, float *to)

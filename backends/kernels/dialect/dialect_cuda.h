@@ -102,9 +102,23 @@ HK_FN float hk_from_f16(hk_u16 bits)
     return x;
 }
 
-/* 2 or 4 words at a multiple of their bytes; likewise 4 floats of local memory. */
+/* Rounded; infinity beyond. */
+#define HK_HAS_ROUND_F16 1
+HK_FN hk_u16 hk_round_f16(float x)
+{
+    hk_u16 bits;
+
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+
+/* Else what is loaded from there waits for stores to local memory. */
+#define HK_IS_GLOBAL(p) __builtin_assume(__isGlobal(p))
+
+/* 2 or 4 words at a multiple of their bytes, and back; likewise 4 floats of local memory. */
 HK_FN void hk_load_words(const char *p, const int n, hk_u32 *to)
 {
+    HK_IS_GLOBAL(p);
     if (n == 4) {
         const uint4 x = *(const uint4 *)p;
 
@@ -118,6 +132,14 @@ HK_FN void hk_load_words(const char *p, const int n, hk_u32 *to)
         to[0] = x.x;
         to[1] = x.y;
     }
+}
+
+HK_FN void hk_store_words(char *p, const int n, const hk_u32 *from)
+{
+    if (n == 4)
+        *(uint4 *)p = make_uint4(from[0], from[1], from[2], from[3]);
+    else
+        *(uint2 *)p = make_uint2(from[0], from[1]);
 }
 
 HK_FN void hk_local_get4(const float *p, float *to)

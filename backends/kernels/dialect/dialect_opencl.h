@@ -145,7 +145,7 @@ HK_FN float hk_from_f16(hk_u16 x)
     return vload_half(0, (const half *)&x);
 }
 
-/* 2 or 4 words at a multiple of their bytes; likewise 4 floats of local memory. */
+/* 2 or 4 words at a multiple of their bytes, and back; likewise 4 floats of local memory. */
 HK_FN void hk_load_words(HK_GLOBAL const char *p, const int n, hk_u32 *to)
 {
     if (n == 4) {
@@ -161,6 +161,14 @@ HK_FN void hk_load_words(HK_GLOBAL const char *p, const int n, hk_u32 *to)
         to[0] = x.x;
         to[1] = x.y;
     }
+}
+
+HK_FN void hk_store_words(HK_GLOBAL char *p, const int n, const hk_u32 *from)
+{
+    if (n == 4)
+        *(HK_GLOBAL uint4 *)p = (uint4)(from[0], from[1], from[2], from[3]);
+    else
+        *(HK_GLOBAL uint2 *)p = (uint2)(from[0], from[1]);
 }
 
 HK_FN void hk_local_get4(HK_LOCAL const float *p, float *to)
@@ -239,8 +247,9 @@ struct hk_offsets {
         call.buffer[i] = given[i] + HK_ENTRY_OFFSET(i)
 #endif
 
-/* Wider sub-groups would share the same registers (Intel's compiler would choose them). */
-#if HK_LEAST_LANES && HK_IN_REGISTERS
+/* Wider sub-groups would share the same registers (Intel's compiler would choose them).
+ * HK_MANY_SUMS 1 (defined before): a thread needs many. */
+#if HK_LEAST_LANES && (HK_IN_REGISTERS || HK_MANY_SUMS)
 #define HK_ENTRY_LANES __attribute__((intel_reqd_sub_group_size(HK_LEAST_LANES)))
 #else
 #define HK_ENTRY_LANES

@@ -5,75 +5,132 @@
  * section 14). A task is a strip of rows of one item and head.
  */
 #define HK_SCALES 0 /* numbers alone */
-#include "channels.h"
+#define HK_BATCH 1 /* a function has many steps, each of which takes registers */
+#include "batch.h"
 
 #include "../functions.h"
 
 struct hk_act_strip {
     HK_GLOBAL const struct hk_act *numbers;
     struct hk_rows x, factor, add, y; /* base NULL: absent */
+    hk_u32 kind, reserved;
 };
 
-HK_INLINE void hk_act_row_run(hk_u32 dtype, const int plain, const struct hk_act_strip *act,
-                              hk_i64 i)
+/* A vector of y. factor, add: of rows that are there. */
+HK_INLINE hk_vec hk_act_vector(const struct hk_act_strip *act, hk_vec x, hk_vec factor, hk_vec add)
 {
-    const hk_u32 kind = act->numbers->kind;
-    const hk_i64 d = act->numbers->d;
-    HK_GLOBAL char *const y = hk_row(&act->y, i);
-    HK_THREAD_ID(id);
-    hk_i64 t;
+    const hk_vec out = hkv_activate(act->kind, x);
 
-    HK_CHANNELS(id, t, d)
-    {
-        hk_vec out = hkv_activate(kind, hk_rows_read(dtype, plain, &act->x, i, t, d));
-
-        if (act->factor.base && act->add.base)
-            out = hkv_fma(out, hk_rows_read(dtype, plain, &act->factor, i, t, d),
-                          hk_rows_read(dtype, plain, &act->add, i, t, d));
-        else if (act->factor.base)
-            out = hkv_mul(out, hk_rows_read(dtype, plain, &act->factor, i, t, d));
-        else if (act->add.base)
-            out = hkv_add(out, hk_rows_read(dtype, plain, &act->add, i, t, d));
-        hk_channels_write(plain ? dtype : act->y.dtype, y, plain ? 1 : act->y.channel, t, d, out);
-    }
+    if (act->factor.base && act->add.base)
+        return hkv_fma(out, factor, add);
+    if (act->factor.base)
+        return hkv_mul(out, factor);
+    return act->add.base ? hkv_add(out, add) : out;
 }
 
 HK_FN void hk_act_open(const struct hk_call *call, const struct hk_strip_task *strip,
                        struct hk_act_strip *act)
 {
     act->numbers = HK_NUMBERS(call, struct hk_act);
+    act->kind = act->numbers->kind;
+    act->reserved = 0;
     act->x = hk_rows_given(call, HK_ACT_X, strip);
     act->factor = hk_rows_given(call, HK_ACT_FACTOR, strip);
     act->add = hk_rows_given(call, HK_ACT_ADD, strip);
     act->y = hk_rows_given(call, HK_ACT_Y, strip);
 }
 
+#if HK_THREADS == 1
+HK_INLINE void hk_act_row_run(hk_u32 dtype, const int plain, const struct hk_act_strip *act,
+                              hk_i64 i)
+{
+    const hk_i64 d = act->numbers->d;
+    HK_GLOBAL char *const y = hk_row(&act->y, i);
+    hk_vec factor = hkv_set(1.0f), add = hkv_set(0.0f);
+    hk_i64 t;
+
+    for (t = 0; t < d; t += HKV_LANES) {
+        const hk_vec x = hk_rows_read(dtype, plain, &act->x, i, t, d);
+
+        if (act->factor.base)
+            factor = hk_rows_read(dtype, plain, &act->factor, i, t, d);
+        if (act->add.base)
+            add = hk_rows_read(dtype, plain, &act->add, i, t, d);
+        hk_channels_write(plain ? dtype : act->y.dtype, y, plain ? 1 : act->y.channel, t, d,
+                          hk_act_vector(act, x, factor, add));
+    }
+}
+
+HK_FN void hk_act_strip_run(const struct hk_act_strip *act, hk_i64 first, hk_i64 count)
+{
+    const hk_u32 dtype = act->x.dtype;
+    const int plain = hk_rows_plain(&act->x, dtype) && hk_rows_plain(&act->factor, dtype) &&
+                      hk_rows_plain(&act->add, dtype) && hk_rows_plain(&act->y, dtype);
+    hk_i64 i;
+
+    for (i = first; i < first + count; i++) {
+#define HK_ROW(type) hk_act_row_run(type, 1, act, i)
+        if (plain)
+            HK_BY(HK_FLOAT_TYPES, dtype, HK_ROW);
+        else
+            hk_act_row_run(dtype, 0, act, i);
+#undef HK_ROW
+    }
+}
+#else
+HK_FN void hk_act_strip_run(const struct hk_act_strip *act, hk_i64 first, hk_i64 count)
+{
+    const hk_i64 d = act->numbers->d;
+    struct hk_stream x, factor, add, y;
+    HK_THREAD_ID(id);
+    hk_i64 i, t;
+    int k;
+
+    if (!hk_stream_open(&act->x, first, count, d, &x) ||
+        !hk_stream_open(&act->factor, first, count, d, &factor) ||
+        !hk_stream_open(&act->add, first, count, d, &add) ||
+        !hk_stream_open(&act->y, first, count, d, &y)) {
+        HK_SINGLES(id, i, t, first, count, d)
+            hk_single_put(&act->y, i, t,
+                          hk_act_vector(act, hk_single_read(&act->x, i, t),
+                                        hk_single_read(&act->factor, i, t),
+                                        hk_single_read(&act->add, i, t)));
+        return;
+    }
+    HK_EACH(id)
+    {
+        struct hk_walk walk = hk_walk_begin(id, count, d / HKV_LANES);
+        struct hk_raw of_x[HK_BATCH], of_factor[HK_BATCH], of_add[HK_BATCH];
+
+        while (hk_walk_next(&walk)) {
+            hk_batch_ask(&x, &walk, of_x);
+            hk_batch_ask(&factor, &walk, of_factor);
+            hk_batch_ask(&add, &walk, of_add);
+            HK_UNROLL
+            for (k = 0; k < HK_BATCH; k++)
+                hk_batch_put(&y, &walk, k,
+                             hk_act_vector(act, hk_raw_vector(&x, of_x + k),
+                                           hk_raw_vector(&factor, of_factor + k),
+                                           hk_raw_vector(&add, of_add + k)));
+        }
+    }
+}
+#endif
+
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
 {
-    hk_i64 task, i;
+    hk_i64 task;
 
     HK_TASKS(call, group, task)
     {
         const struct hk_strip_task strip =
             hk_strip_get(&HK_NUMBERS(call, struct hk_act)->strip, task);
         struct hk_act_strip act;
-        hk_u32 dtype;
-        int plain;
 
         if (HK_NUMBERS(call, struct hk_act)->d == 0) /* any number of rows */
             continue;
         hk_act_open(call, &strip, &act);
-        dtype = act.x.dtype;
-        plain = hk_rows_plain(&act.x, dtype) && hk_rows_plain(&act.factor, dtype) &&
-                hk_rows_plain(&act.add, dtype) && hk_rows_plain(&act.y, dtype);
-        for (i = strip.first; i < strip.first + strip.count; i++) {
-#define HK_ROW(type) hk_act_row_run(type, 1, &act, i)
-            if (plain)
-                HK_BY(HK_FLOAT_TYPES, dtype, HK_ROW);
-            else
-                hk_act_row_run(dtype, 0, &act, i);
-#undef HK_ROW
-        }
+        hk_act_strip_run(&act, strip.first, strip.count);
     }
 }
 

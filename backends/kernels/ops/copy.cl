@@ -4,6 +4,7 @@
  * heed/memory.h, copy: y[to(i)] = x[from(i)]. A task is a strip of the i of one item and head. Rows
  * that follow each other in x and in y are moved at once. Rows of bytes are quantised one by one.
  */
+#define HK_BATCH 4
 #include "channels.h"
 #include "../layouts.h"
 #include "moves.h"
@@ -244,6 +245,53 @@ HK_INLINE void hk_copy_listed(HK_GLOBAL const struct hk_copy *numbers,
     }
 }
 
+#if HK_THREADS > 1
+/* The same in units of 16 bytes, so many a row, of as many rows as there are threads for. */
+HK_FN void hk_copy_units(HK_GLOBAL const struct hk_copy *numbers, const struct hk_copy_item *item,
+                         hk_i64 first, hk_i64 end, hk_i64 units)
+{
+    const struct hk_rows x = item->x, y = item->y;
+    const struct hk_entries from = item->from, to = item->to;
+    const hk_i64 x_rows = numbers->x_rows, y_rows = numbers->y_rows, at = item->at;
+    const hk_u32 has_from = item->has_from, has_to = item->has_to, zero = numbers->zero;
+    HK_THREAD_ID(id);
+    int k;
+
+    HK_EACH(id)
+    {
+        struct hk_walk walk = hk_walk_begin(id, end - first, units);
+        struct hk_piece unit[HK_BATCH];
+        hk_i64 row[HK_BATCH], t[HK_BATCH];
+
+        while (hk_walk_next(&walk)) {
+            HK_UNROLL
+            for (k = 0; k < HK_BATCH; k++) {
+                const hk_i64 i = first + walk.at[k].row;
+
+                row[k] = has_from ? hk_entry_i32(&from, i) : i;
+                t[k] = has_to ? hk_entry_i32(&to, i) : at + i;
+            }
+            HK_UNROLL
+            for (k = 0; k < HK_BATCH; k++) {
+                unit[k].word[0] = unit[k].word[1] = unit[k].word[2] = unit[k].word[3] = 0;
+                if (row[k] >= 0 && row[k] < x_rows)
+                    hk_load_words(
+                        x.base + row[k] * x.row + (hk_i64)walk.at[k].unit * HK_UNIT_BYTES, 4,
+                        unit[k].word);
+                else if (!zero)
+                    t[k] = -1;
+            }
+            HK_UNROLL
+            for (k = 0; k < HK_BATCH; k++)
+                if (walk.there[k] && t[k] >= 0 && t[k] < y_rows)
+                    hk_store_words(
+                        y.base + t[k] * y.row + (hk_i64)walk.at[k].unit * HK_UNIT_BYTES, 4,
+                        unit[k].word);
+        }
+    }
+}
+#endif
+
 HK_FN void hk_copy_lists(HK_GLOBAL const struct hk_copy *numbers,
                          const struct hk_copy_item *item, hk_i64 i, hk_i64 end)
 {
@@ -255,6 +303,14 @@ HK_FN void hk_copy_lists(HK_GLOBAL const struct hk_copy *numbers,
             hk_copy_listed(numbers, item, i, end, 4, 64, 1);
         else
             hk_copy_listed(numbers, item, i, end, 4, 64, 0);
+        return;
+    }
+#endif
+#if HK_THREADS > 1
+    if (hk_units_fit(hk_address(item->x.base) | hk_address(item->y.base) |
+                         (hk_u64)(item->x.row | item->y.row),
+                     end - i, d * size)) {
+        hk_copy_units(numbers, item, i, end, d * size / HK_UNIT_BYTES);
         return;
     }
 #endif

@@ -5,66 +5,119 @@
  * section 19). A task is a strip of rows of one item and head.
  */
 #define HK_SCALES 0 /* numbers alone */
-#include "channels.h"
+#define HK_BATCH 1 /* three arrays and two functions take the registers */
+#include "batch.h"
 
 #include "../functions.h"
 
 struct hk_gate_strip {
     HK_GLOBAL const struct hk_gate *numbers;
     struct hk_rows memory, update, gate, y;
+    int keeps;
 };
 
+HK_INLINE hk_vec hk_gate_vector(const struct hk_gate_strip *strip, hk_vec m, hk_vec update,
+                                hk_vec gate)
+{
+    const int keeps = strip->keeps;
+    const hk_vec u = hkv_cap_tanh(update), g = hkv_sigmoid(gate);
+    const hk_vec rest = hkv_mul(hkv_sub(hkv_set(1.0f), g), keeps ? u : m);
+
+    return hkv_fma(g, keeps ? m : u, rest);
+}
+
+#if HK_THREADS == 1
 HK_INLINE void hk_gate_row_run(hk_u32 dtype, const int plain, const struct hk_gate_strip *strip,
                                hk_i64 i)
 {
     const hk_i64 d = strip->numbers->d;
-    const int keeps = strip->numbers->keeps != 0;
     HK_GLOBAL char *const y = hk_row(&strip->y, i);
-    HK_THREAD_ID(id);
     hk_i64 t;
 
-    HK_CHANNELS(id, t, d)
-    {
-        const hk_vec m = hk_rows_read(dtype, plain, &strip->memory, i, t, d);
-        const hk_vec u = hkv_cap_tanh(hk_rows_read(dtype, plain, &strip->update, i, t, d));
-        const hk_vec g = hkv_sigmoid(hk_rows_read(dtype, plain, &strip->gate, i, t, d));
-        const hk_vec rest = hkv_mul(hkv_sub(hkv_set(1.0f), g), keeps ? u : m);
+    for (t = 0; t < d; t += HKV_LANES)
+        hk_channels_write(
+            plain ? dtype : strip->y.dtype, y, plain ? 1 : strip->y.channel, t, d,
+            hk_gate_vector(strip, hk_rows_read(dtype, plain, &strip->memory, i, t, d),
+                           hk_rows_read(dtype, plain, &strip->update, i, t, d),
+                           hk_rows_read(dtype, plain, &strip->gate, i, t, d)));
+}
 
-        hk_channels_write(plain ? dtype : strip->y.dtype, y, plain ? 1 : strip->y.channel, t, d,
-                          hkv_fma(g, keeps ? m : u, rest));
+HK_FN void hk_gate_strip_run(const struct hk_gate_strip *strip, hk_i64 first, hk_i64 count)
+{
+    const hk_u32 dtype = strip->memory.dtype;
+    const int plain = hk_rows_plain(&strip->memory, dtype) &&
+                      hk_rows_plain(&strip->update, dtype) && hk_rows_plain(&strip->gate, dtype) &&
+                      hk_rows_plain(&strip->y, dtype);
+    hk_i64 i;
+
+    for (i = first; i < first + count; i++) {
+#define HK_ROW(type) hk_gate_row_run(type, 1, strip, i)
+        if (plain)
+            HK_BY(HK_FLOAT_TYPES, dtype, HK_ROW);
+        else
+            hk_gate_row_run(dtype, 0, strip, i);
+#undef HK_ROW
     }
 }
+#else
+HK_FN void hk_gate_strip_run(const struct hk_gate_strip *strip, hk_i64 first, hk_i64 count)
+{
+    const hk_i64 d = strip->numbers->d;
+    struct hk_stream memory, update, gate, y;
+    HK_THREAD_ID(id);
+    hk_i64 i, t;
+    int k;
+
+    if (!hk_stream_open(&strip->memory, first, count, d, &memory) ||
+        !hk_stream_open(&strip->update, first, count, d, &update) ||
+        !hk_stream_open(&strip->gate, first, count, d, &gate) ||
+        !hk_stream_open(&strip->y, first, count, d, &y)) {
+        HK_SINGLES(id, i, t, first, count, d)
+            hk_single_put(&strip->y, i, t,
+                          hk_gate_vector(strip, hk_single_read(&strip->memory, i, t),
+                                         hk_single_read(&strip->update, i, t),
+                                         hk_single_read(&strip->gate, i, t)));
+        return;
+    }
+    HK_EACH(id)
+    {
+        struct hk_walk walk = hk_walk_begin(id, count, d / HKV_LANES);
+        struct hk_raw of_memory[HK_BATCH], of_update[HK_BATCH], of_gate[HK_BATCH];
+
+        while (hk_walk_next(&walk)) {
+            hk_batch_ask(&memory, &walk, of_memory);
+            hk_batch_ask(&update, &walk, of_update);
+            hk_batch_ask(&gate, &walk, of_gate);
+            HK_UNROLL
+            for (k = 0; k < HK_BATCH; k++)
+                hk_batch_put(&y, &walk, k,
+                             hk_gate_vector(strip, hk_raw_vector(&memory, of_memory + k),
+                                            hk_raw_vector(&update, of_update + k),
+                                            hk_raw_vector(&gate, of_gate + k)));
+        }
+    }
+}
+#endif
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
 {
-    hk_i64 task, i;
+    hk_i64 task;
 
     HK_TASKS(call, group, task)
     {
         HK_GLOBAL const struct hk_gate *const numbers = HK_NUMBERS(call, struct hk_gate);
         const struct hk_strip_task at = hk_strip_get(&numbers->strip, task);
         struct hk_gate_strip strip;
-        hk_u32 dtype;
-        int plain;
 
         if (numbers->d == 0) /* any number of rows */
             continue;
         strip.numbers = numbers;
+        strip.keeps = numbers->keeps != 0;
         strip.memory = hk_rows_get(call, HK_GATE_MEMORY, at.b, at.head);
         strip.update = hk_rows_get(call, HK_GATE_UPDATE, at.b, at.head);
         strip.gate = hk_rows_get(call, HK_GATE_GATE, at.b, at.head);
         strip.y = hk_rows_get(call, HK_GATE_Y, at.b, at.head);
-        dtype = strip.memory.dtype;
-        plain = hk_rows_plain(&strip.memory, dtype) && hk_rows_plain(&strip.update, dtype) &&
-                hk_rows_plain(&strip.gate, dtype) && hk_rows_plain(&strip.y, dtype);
-        for (i = at.first; i < at.first + at.count; i++) {
-#define HK_ROW(type) hk_gate_row_run(type, 1, &strip, i)
-            if (plain)
-                HK_BY(HK_FLOAT_TYPES, dtype, HK_ROW);
-            else
-                hk_gate_row_run(dtype, 0, &strip, i);
-#undef HK_ROW
-        }
+        hk_gate_strip_run(&strip, at.first, at.count);
     }
 }
 

@@ -6,10 +6,17 @@
  * counted through, channels of a tap before the next tap; those of a row whose taps exist are an
  * interval of them.
  */
-#define HK_SCALES 0 /* numbers alone */
+#define HK_SCALES (HK_THREADS == 1 || HK_PASS == 3) /* weights in blocks */
+#define HK_MANY_SUMS (HK_THREADS > 1) /* in registers */
 #include "channels.h"
 
 #include "../functions.h"
+
+#if HK_THREADS == 1
+#define HK_CUT lanes
+#else
+#define HK_CUT groups
+#endif
 
 struct hk_linear_task {
     HK_GLOBAL const struct hk_linear *numbers;
@@ -28,12 +35,17 @@ HK_FN void hk_linear_open(const struct hk_call *call, hk_i64 at, struct hk_linea
     HK_GLOBAL const struct hk_linear *numbers = HK_NUMBERS(call, struct hk_linear);
     HK_GLOBAL const struct hk_array *w = call->arrays + HK_LINEAR_W;
     const hk_i64 head_axis = numbers->tapped ? 2 : 3;
-    const hk_i64 part = at % numbers->parts;
+#if HK_PASS == 2                /* tasks with the same weights follow each other */
+    const hk_i64 strips = call->op->tasks[HK_PASS] / numbers->HK_CUT.parts;
+    const hk_i64 part = at / strips, strip = at - part * strips;
+#else
+    const hk_i64 strip = at / numbers->HK_CUT.parts, part = at - strip * numbers->HK_CUT.parts;
+#endif
 
     task->numbers = numbers;
-    task->strip = hk_strip_get(&numbers->strip, at / numbers->parts);
-    task->at = part * numbers->width;
-    task->outs = hk_min(numbers->width, numbers->out - task->at);
+    task->strip = hk_strip_get(&numbers->HK_CUT.strip, strip);
+    task->at = part * numbers->HK_CUT.width;
+    task->outs = hk_min(numbers->HK_CUT.width, numbers->out - task->at);
     task->terms = numbers->taps * numbers->in;
     task->x = hk_rows_get(call, HK_LINEAR_X, task->strip.b, task->strip.head);
     task->y = hk_rows_get(call, HK_LINEAR_Y, task->strip.b, task->strip.head);
@@ -52,6 +64,7 @@ HK_FN void hk_linear_open(const struct hk_call *call, hk_i64 at, struct hk_linea
     task->bias_step = call->arrays[HK_LINEAR_BIAS].stride[5];
 }
 
+#if HK_PASS != 2                /* few rows have all of their taps */
 /* The terms of row i of y that exist: first .. end - 1. */
 struct hk_linear_span {
     hk_i64 first, end;
@@ -68,23 +81,7 @@ HK_FN struct hk_linear_span hk_linear_span_get(HK_GLOBAL const struct hk_linear 
     span.end = end * numbers->in;
     return span;
 }
-
-/* Terms of one tap: neighbours in x, and in w as far as its channels are. */
-struct hk_linear_run {
-    hk_i64 tap, channel, count;
-};
-
-/* Those from term u on, and before `end`. */
-HK_FN struct hk_linear_run hk_linear_run_get(HK_GLOBAL const struct hk_linear *numbers, hk_i64 u,
-                                             hk_i64 end)
-{
-    struct hk_linear_run run;
-
-    run.tap = u / numbers->in;
-    run.channel = u - run.tap * numbers->in;
-    run.count = hk_min(numbers->in - run.channel, end - u);
-    return run;
-}
+#endif
 
 /* What becomes of a sum on its way out. Zeros lose their sign first: a sum of nothing is -0. */
 HK_FN hk_vec hk_linear_act(const struct hk_linear_task *task, hk_vec s)
@@ -95,7 +92,12 @@ HK_FN hk_vec hk_linear_act(const struct hk_linear_task *task, hk_vec s)
 #if HK_THREADS == 1
 #include "linear_lanes.h"
 #else
-#include "linear_threads.h"
+#include "linear_stage.h"
+#if HK_PASS == 2
+#include "linear_group_few.h"
+#else
+#include "linear_group.h"
+#endif
 #endif
 
 #include "../entry.h"

@@ -98,6 +98,35 @@ HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const 
     }
 HK_FLOAT_TYPES(HK_LINEAR_DIRECT, 0)
 #undef HK_LINEAR_DIRECT
+
+/* The same of weights in blocks, a block of each output at a time. */
+HK_INLINE void hk_linear_direct_blocks(hk_u32 dtype, const struct hk_linear_weights *from, hk_i64 n,
+                                       HK_GLOBAL const float *x, hk_i64 x_row,
+                                       hk_vec acc[HK_R][HK_PAIR], const int rows)
+{
+    const hk_i64 bytes = hk_size(dtype);
+    float tile[HK_PAIR][HK_BLOCK_CHANNELS * HKV_LANES];
+    hk_i64 t;
+    int g, k, i;
+
+    for (t = 0; t < n; t += HK_BLOCK_CHANNELS, x += HK_BLOCK_CHANNELS) {
+        HK_UNROLL
+        for (g = 0; g < HK_PAIR; g++) {
+            hk_linear_block_columns(dtype, from->w + g * HKV_LANES, t, tile[g], HKV_LANES);
+            hk_linear_fetch(from->w + g * HKV_LANES, t / HK_BLOCK_CHANNELS * bytes, 0, 1);
+        }
+        for (k = 0; k < HK_BLOCK_CHANNELS; k++) {
+            HK_UNROLL
+            for (i = 0; i < rows; i++) {
+                const hk_vec a = hkv_set(x[i * x_row + k]);
+
+                HK_UNROLL
+                for (g = 0; g < HK_PAIR; g++)
+                    acc[i][g] = hkv_fma(a, hkv_load(tile[g] + k * HKV_LANES), acc[i][g]);
+            }
+        }
+    }
+}
 #endif
 
 #if HK_DIRECT
@@ -126,22 +155,24 @@ HK_INLINE void hk_linear_pair_block(const struct hk_linear_terms *terms, hk_i64 
 
         run = hk_linear_run_get(task->numbers, u, end);
         for (i = 0; i < HK_PAIR * HKV_LANES; i++)
-            from.w[i] = task->w + ((task->at + hk_min(o + i, task->outs - 1)) * task->w_out +
-                                   run.tap * task->w_tap + run.channel) *
-                                      size;
+            from.w[i] = task->w +
+                        ((task->at + hk_min(o + i, task->outs - 1)) * task->w_out +
+                         run.tap * task->w_tap) *
+                            size +
+                        hk_channel_bytes(task->w_dtype, run.channel);
 #define HK_DIRECT_AS(NAME, name, number, elements, bytes, arg)                                     \
     if (task->w_dtype == HK_##NAME)                                                                \
         hk_linear_direct_##name(&from, run.count, x, terms->x_row, acc, rows);                     \
     else
         HK_FLOAT_TYPES(HK_DIRECT_AS, 0)
 #undef HK_DIRECT_AS
-        HK_UNREACHABLE();
+        hk_linear_direct_blocks(task->w_dtype, &from, run.count, x, terms->x_row, acc, rows);
     }
 }
 
 HK_INLINE void hk_linear_pair(const struct hk_linear_terms *terms, hk_i64 o, const int rows)
 {
-    const hk_i64 pitch = terms->task->numbers->width;
+    const hk_i64 pitch = terms->task->numbers->lanes.width;
     hk_i64 u;
     int i, g;
 
@@ -292,7 +323,7 @@ HK_FN void hk_linear_panel_few(const struct hk_linear_block *block, hk_i64 o)
 
         if (span.first < span.end)
             hk_linear_chain_join(room->chain + i * HK_WIDE,
-                                 room->sums + i * task->numbers->width + o, HK_WIDE);
+                                 room->sums + i * task->numbers->lanes.width + o, HK_WIDE);
     }
 }
 

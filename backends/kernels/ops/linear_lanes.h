@@ -76,7 +76,7 @@ HK_FN void hk_linear_tiles(const struct hk_linear_block *block, HK_GLOBAL const 
                            hk_i64 x_row, const struct hk_linear_panel *panel,
                            HK_GLOBAL float *sums, hk_i64 tiles)
 {
-    const hk_i64 n = block->end - block->first, pitch = block->task->numbers->width;
+    const hk_i64 n = block->end - block->first, pitch = block->task->numbers->lanes.width;
     HK_GLOBAL const float *const from = block->room->panel;
 
 #if HKV_TILE > 1
@@ -93,7 +93,7 @@ HK_FN void hk_linear_tiles(const struct hk_linear_block *block, HK_GLOBAL const 
 HK_FN void hk_linear_edge(const struct hk_linear_block *block, hk_i64 i, hk_i64 end,
                           const struct hk_linear_panel *panel, HK_GLOBAL float *sums)
 {
-    const hk_i64 pitch = block->task->numbers->width;
+    const hk_i64 pitch = block->task->numbers->lanes.width;
     hk_i64 k;
 
     for (; i < end; i += HK_R) {
@@ -122,7 +122,7 @@ HK_FN void hk_linear_panel_many(const struct hk_linear_block *block, hk_i64 o)
     hk_linear_pack(task, &panel, block->first, block->end, block->room->panel);
     hk_linear_edge(block, 0, block->full, &panel, sums);
     hk_linear_tiles(block, block->x, block->x_row, &panel,
-                    sums + block->full * task->numbers->width,
+                    sums + block->full * task->numbers->lanes.width,
                     (block->full_end - block->full) / HK_R);
     hk_linear_edge(block, block->full_end, task->strip.count, &panel, sums);
 }
@@ -132,7 +132,7 @@ HK_FN void hk_linear_panel_many(const struct hk_linear_block *block, hk_i64 o)
 /* Sums of nothing, to which the first block's is added without a rounding; the task's bias. */
 HK_FN void hk_linear_begin(const struct hk_linear_task *task, const struct hk_linear_room *room)
 {
-    const hk_i64 all = (task->strip.count + HK_R - 1) / HK_R * HK_R * task->numbers->width;
+    const hk_i64 all = (task->strip.count + HK_R - 1) / HK_R * HK_R * task->numbers->lanes.width;
     hk_i64 t;
 
     for (t = 0; t < all; t += HKV_LANES)
@@ -148,7 +148,7 @@ HK_INLINE void hk_linear_end(hk_u32 dtype, const struct hk_linear_task *task,
     hk_i64 i, t;
 
     for (i = 0; i < task->strip.count; i++) {
-        HK_GLOBAL const float *sums = room->sums + i * task->numbers->width;
+        HK_GLOBAL const float *sums = room->sums + i * task->numbers->lanes.width;
         HK_GLOBAL const char *add = hk_row(&task->add, task->strip.first + i);
         HK_GLOBAL char *const y = hk_row(&task->y, task->strip.first + i);
 

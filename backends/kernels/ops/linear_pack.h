@@ -35,7 +35,26 @@ HK_FN void hk_linear_room_get(const struct hk_call *call, hk_i64 group,
     room->chain = room->panel + HK_TERMS * HK_WIDE;
     room->x = room->chain + 16 * HK_WIDE;
     room->sums = room->x + numbers->room * HK_TERMS;
-    room->bias = room->sums + numbers->room * numbers->width;
+    room->bias = room->sums + numbers->room * numbers->lanes.width;
+}
+
+/* ---- terms ---- */
+
+/* Terms of one tap: neighbours in x, and in w as far as its channels are. */
+struct hk_linear_run {
+    hk_i64 tap, channel, count;
+};
+
+/* Those from term u on, and before `end`. */
+HK_FN struct hk_linear_run hk_linear_run_get(HK_GLOBAL const struct hk_linear *numbers, hk_i64 u,
+                                             hk_i64 end)
+{
+    struct hk_linear_run run;
+
+    run.tap = u / numbers->in;
+    run.channel = u - run.tap * numbers->in;
+    run.count = hk_min(numbers->in - run.channel, end - u);
+    return run;
 }
 
 /* ---- rows of x ---- */
@@ -99,7 +118,36 @@ struct hk_linear_panel {
     hk_i64 first, there, wide, pitch;
 };
 
-/* n channels of HKV_PACK outputs, which begin at rows[r]: transposing begins at even channels. */
+/* A block of HKV_PACK outputs, from channel c on: their numbers, each times its scale, and where
+ * the type has minima plus that. */
+HK_NOINLINE void hk_linear_block_columns(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 c,
+                                         HK_GLOBAL float *out, hk_i64 pitch)
+{
+    const int minima = HK_HAS_MINIMA(dtype);
+    float scale[HKV_PACK], low[HKV_PACK];
+    hk_i64 t;
+    int r;
+
+#define HK_COLUMNS(NAME, name, number, elements, bytes, arg)                                       \
+    if (dtype == HK_##NAME) {                                                                      \
+        for (t = 0; t < HK_BLOCK_CHANNELS; t += HKV_CHANNELS_##NAME)                               \
+            hkv_columns_##name(rows, c + t, out + t * pitch, pitch);                               \
+    } else
+    HK_BLOCK_TYPES(HK_COLUMNS, 0)
+#undef HK_COLUMNS
+    HK_UNREACHABLE();
+    for (r = 0; r < HKV_PACK; r++) {
+        scale[r] = hk_channel_half(dtype, rows[r], c, 0);
+        low[r] = minima ? hk_channel_half(dtype, rows[r], c, 1) : 0.0f;
+    }
+    for (t = 0; t < HK_BLOCK_CHANNELS; t++, out += pitch) {
+        for (r = 0; r < HKV_PACK; r++)
+            out[r] = minima ? hk_fma(out[r], scale[r], low[r]) : hk_mul(out[r], scale[r]);
+    }
+}
+
+/* n channels of HKV_PACK outputs, which begin at rows[r]: transposing begins at even channels, and
+ * blocks are whole. */
 HK_INLINE void hk_linear_columns(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 n,
                                  HK_GLOBAL float *out, hk_i64 pitch)
 {
@@ -114,7 +162,10 @@ HK_INLINE void hk_linear_columns(hk_u32 dtype, HK_GLOBAL const char *const *rows
     } else
     HK_FLOAT_TYPES(HK_COLUMNS, 0)
 #undef HK_COLUMNS
-    HK_UNREACHABLE();
+    {
+        for (; c < n; c += HK_BLOCK_CHANNELS, out += HK_BLOCK_CHANNELS * pitch)
+            hk_linear_block_columns(dtype, rows, c, out, pitch);
+    }
     for (; c < n; c++, out += pitch) {
         for (r = 0; r < HKV_PACK; r++)
             out[r] = hk_element(dtype, rows[r], c);
@@ -137,9 +188,11 @@ HK_INLINE void hk_linear_pack_rows(hk_u32 dtype, const struct hk_linear_task *ta
         for (o = 0; o < panel->wide; o += HKV_PACK) {
             HK_UNROLL
             for (r = 0; r < HKV_PACK; r++)
-                rows[r] = task->w + (hk_min(panel->first + o + r, last) * task->w_out +
-                                     run.tap * task->w_tap + run.channel) *
-                                        size;
+                rows[r] = task->w +
+                          (hk_min(panel->first + o + r, last) * task->w_out +
+                           run.tap * task->w_tap) *
+                              size +
+                          hk_channel_bytes(dtype, run.channel);
             hk_linear_columns(dtype, rows, run.count, out + o, panel->pitch);
         }
     }
@@ -172,7 +225,9 @@ HK_NOINLINE void hk_linear_pack(const struct hk_linear_task *task,
                                 HK_GLOBAL float *out)
 {
 #define HK_PACK_AS(type) hk_linear_pack_rows(type, task, panel, u, end, out)
-    if (task->w_channel == 1)
+    if (HK_IN_BLOCKS(task->w_dtype))
+        HK_PACK_AS(task->w_dtype);
+    else if (task->w_channel == 1)
         HK_BY(HK_FLOAT_TYPES, task->w_dtype, HK_PACK_AS);
 #undef HK_PACK_AS
 #define HK_PACK_AS(type) hk_linear_pack_any(type, task, panel, u, end, out)

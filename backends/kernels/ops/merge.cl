@@ -6,25 +6,9 @@
  * rows of one item and head.
  */
 #define HK_SCALES 0 /* numbers alone */
-#include "operation.h"
-
-/* The LSEs of a row, part by part. */
-struct hk_logits {
-    HK_GLOBAL const float *lse;
-    hk_i64 step;
-};
-
-/* Parts are there unless their LSE is -Inf, which is what hk_block_weigh asks of the logit. */
-HK_FN hk_u64 hk_logits_get(const struct hk_logits *from, hk_i64 first, hk_i64 count, float *y)
-{
-    hk_i64 i;
-
-    for (i = 0; i < count; i++)
-        y[i] = hk_mul(from->lse[(first + i) * from->step], HK_LOG2_E);
-    return ~(hk_u64)0 >> (64 - count);
-}
-
-#include "weigh.h"
+#define HK_BATCH 1
+#include "sums.h"
+#include "batch.h"
 
 HK_FN float hk_merge_sink(const struct hk_call *call, hk_i64 head)
 {
@@ -35,60 +19,37 @@ HK_FN float hk_merge_sink(const struct hk_call *call, hk_i64 head)
                : -HK_INFINITY;
 }
 
-HK_FN void hk_merge_row(const struct hk_weigh_row *row, HK_GLOBAL float *out_lse)
-{
-    HK_THREAD_ID(id);
-    float lse;
+/* What the rows of a strip have in common. */
+struct hk_merge_strip {
+    struct hk_rows parts, out;       /* parts: of part 0 */
+    struct hk_entries lses, out_lses; /* lses: of part 0; base NULL: absent */
+    hk_i64 part_step, lse_step;      /* from part to part: bytes; elements */
+    hk_i64 n, d;                     /* n: parts */
+    float sink;                      /* -Inf: none */
+    hk_u32 with_sink;
+};
 
-    hk_weigh(row, &lse);
-    if (!out_lse)
-        return;
-    HK_EACH(id) {
-        if (id == 0)
-            *out_lse = lse;
-    }
-}
-
-HK_FN void hk_merge_task(const struct hk_call *call, hk_i64 task)
+HK_FN void hk_merge_open(const struct hk_call *call, const struct hk_strip_task *task,
+                         struct hk_merge_strip *strip)
 {
     HK_GLOBAL const struct hk_merge *numbers = HK_NUMBERS(call, struct hk_merge);
-    const struct hk_strip_task strip = hk_strip_get(&numbers->strip, task);
-    const struct hk_rows parts = hk_rows_get(call, HK_MERGE_PARTS, strip.b, strip.head);
-    const struct hk_rows out = hk_rows_get(call, HK_MERGE_O, strip.b, strip.head);
-    const struct hk_entries lses = hk_entries_get(call, HK_MERGE_PARTS_LSE, strip.b, strip.head);
-    const struct hk_entries out_lses = hk_entries_get(call, HK_MERGE_LSE, strip.b, strip.head);
-    struct hk_logits logits;
-    struct hk_weigh_row row;
-    hk_i64 i;
 
-    logits.step = call->arrays[HK_MERGE_PARTS_LSE].stride[0];
-    row.logits = &logits;
-    row.n = numbers->parts;
-    row.d = numbers->d;
-    row.value_step = call->arrays[HK_MERGE_PARTS].stride[0] * hk_size(parts.dtype);
-    row.value_channel = parts.channel;
-    row.value_dtype = parts.dtype;
-    row.out.channel = out.channel;
-    row.out.d = numbers->d;
-    row.out.dtype = out.dtype;
-    row.out.reserved = 0;
-    row.sink = hk_merge_sink(call, strip.head);
-    row.with_sink = numbers->lse_with_sink;
-    row.reserved = 0;
-    for (i = strip.first; i < strip.first + strip.count; i++) {
-        logits.lse = lses.base ? hk_entry_f32(&lses, i) : 0;
-        row.values = hk_byte(parts.base, i * parts.row);
-        row.out.row = out.base ? hk_row(&out, i) : 0;
-        hk_merge_row(&row, out_lses.base ? hk_entry_f32(&out_lses, i) : 0);
-    }
+    strip->parts = hk_rows_get(call, HK_MERGE_PARTS, task->b, task->head);
+    strip->out = hk_rows_get(call, HK_MERGE_O, task->b, task->head);
+    strip->lses = hk_entries_get(call, HK_MERGE_PARTS_LSE, task->b, task->head);
+    strip->out_lses = hk_entries_get(call, HK_MERGE_LSE, task->b, task->head);
+    strip->part_step = call->arrays[HK_MERGE_PARTS].stride[0] * hk_size(strip->parts.dtype);
+    strip->lse_step = call->arrays[HK_MERGE_PARTS_LSE].stride[0];
+    strip->n = numbers->parts;
+    strip->d = numbers->d;
+    strip->sink = hk_merge_sink(call, task->head);
+    strip->with_sink = numbers->lse_with_sink;
 }
 
-HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
-{
-    hk_i64 task;
-
-    HK_TASKS(call, group, task)
-        hk_merge_task(call, task);
-}
+#if HK_THREADS == 1
+#include "merge_lanes.h"
+#else
+#include "merge_threads.h"
+#endif
 
 #include "../entry.h"

@@ -8,7 +8,7 @@
 #ifndef HEED_BACKENDS_KERNELS_OPS_MOVES_H
 #define HEED_BACKENDS_KERNELS_OPS_MOVES_H
 
-#include "operation.h"
+#include "places.h"
 
 /* Bytes of what is moved as one, and how many such a row of d channels has. */
 HK_FN hk_i64 hk_piece_size(hk_u32 dtype)
@@ -84,6 +84,20 @@ HK_FN void hk_row_shift(hk_i64 size, HK_GLOBAL const char *x, hk_i64 x_channel, 
         }
 }
 
+/* An element of 4 bytes or 2. */
+HK_FN void hk_element_move(hk_i64 size, HK_GLOBAL const char *x, hk_i64 i, HK_GLOBAL char *y,
+                           hk_i64 k)
+{
+    if (size == 4)
+        ((HK_GLOBAL hk_u32 *)y)[k] = ((HK_GLOBAL const hk_u32 *)x)[i];
+    else
+        ((HK_GLOBAL hk_u16 *)y)[k] = ((HK_GLOBAL const hk_u16 *)x)[i];
+}
+
+#if HK_THREADS > 1
+#include "moves_threads.h"
+#endif
+
 /* ---- n elements that adjoin: a row, or many ---- */
 
 #if HK_THREADS == 1 && HKV_LANES > 1
@@ -135,6 +149,8 @@ HK_FN void hk_run_move(hk_i64 size, HK_GLOBAL const char *x, HK_GLOBAL char *y, 
     const hk_u64 all = hk_address(x) | hk_address(y) | (hk_u64)(n * size);
 
     (void)past;
+    if (hk_units_move(x, 0, y, 0, 1, n * size))
+        return;
     if ((all & 3) == 0)
         hk_row_move(4, x, 1, y, 1, n * size / 4);
     else
@@ -152,6 +168,8 @@ HK_FN void hk_run_shift(hk_i64 size, HK_GLOBAL const char *x, HK_GLOBAL char *y,
     const hk_u64 all =
         hk_address(x) | hk_address(y) | hk_address(z) | (hk_u64)(n * size);
 
+    if (hk_units_shift(x, 0, y, 0, z, 0, 1, n * size))
+        return;
     if ((all & 3) == 0)
         hk_row_shift(4, x, 1, y, 1, z, 1, n * size / 4);
     else
@@ -197,6 +215,11 @@ HK_FN void hk_rows_zero(const struct hk_rows *to, HK_GLOBAL char *y, hk_i64 run,
 
     if (d == 0) /* then y may have no address */
         return;
+#if HK_THREADS > 1
+    if (to->channel == 1 && !HK_IN_BLOCKS(to->dtype) &&
+        hk_units_zero(y, to->row, run, hk_channel_bytes(to->dtype, d)))
+        return;
+#endif
     if (HK_IN_BLOCKS(to->dtype))
         for (i = 0; i < run; i++)
             hk_blocks_zero(to->dtype, y + i * to->row, d);
@@ -217,6 +240,10 @@ HK_FN void hk_rows_move(const struct hk_rows *from, HK_GLOBAL const char *x,
 
     if (d == 0)
         return;
+#if HK_THREADS > 1
+    if (plain && hk_units_move(x, from->row, y, to->row, run, n * size))
+        return;
+#endif
     if (hk_rows_adjoin(from, d) && hk_rows_adjoin(to, d)) {
         hk_run_move(size, x, y, run * n, to->past);
         return;
@@ -238,6 +265,10 @@ HK_FN void hk_rows_shift(const struct hk_rows *from, HK_GLOBAL const char *x,
     const int plain = from->channel == 1 && to->channel == 1 && last->channel == 1;
     hk_i64 i;
 
+#if HK_THREADS > 1
+    if (plain && hk_units_shift(x, from->row, y, to->row, z, last->row, run, n * size))
+        return;
+#endif
     if (hk_rows_adjoin(from, d) && hk_rows_adjoin(to, d) && hk_rows_adjoin(last, d)) {
         hk_run_shift(size, x, y, z, run * n);
         return;

@@ -1,10 +1,57 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * norm for processors: vectors hold the partial sums of a row.
+ * norm for processors: vectors hold the partial sums of a row. Channels are read again for each of
+ * the sums and for what is written: caches have them by then.
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_NORM_LANES_H
 #define HEED_BACKENDS_KERNELS_OPS_NORM_LANES_H
+
+/* ---- channels of a row ---- */
+
+struct hk_norm_row {
+    HK_GLOBAL const char *x, *residual;
+    hk_i64 d;
+};
+
+HK_FN struct hk_norm_row hk_norm_row_get(const struct hk_rows_norm *norm, hk_i64 i)
+{
+    struct hk_norm_row row;
+
+    row.x = hk_row(&norm->x, i);
+    row.residual = hk_row(&norm->residual, i);
+    row.d = norm->numbers->d;
+    return row;
+}
+
+/* What the norm is taken of; +0 beyond the row. */
+HK_INLINE hk_vec hk_norm_read(hk_u32 dtype, const struct hk_rows_norm *norm,
+                              const struct hk_norm_row *row, hk_i64 t)
+{
+    const hk_vec x = hk_channels_read(dtype, row->x, norm->x.channel, t, row->d);
+
+    if (!row->residual)
+        return x;
+    return hkv_add(x, hk_channels_read(norm->residual.dtype, row->residual, norm->residual.channel,
+                                       t, row->d));
+}
+
+/* Channels t .. of y and of the sum. */
+HK_FN void hk_norm_write(const struct hk_rows_norm *norm, hk_i64 i, hk_vec x, float centre,
+                         float factor, hk_i64 t)
+{
+    const hk_i64 d = norm->numbers->d;
+    hk_vec weight = hkv_set(1.0f), bias = hkv_set(0.0f);
+
+    if (norm->weight.base)
+        weight = hk_rows_read(HK_F32, 0, &norm->weight, 0, t, d);
+    if (norm->bias.base)
+        bias = hk_rows_read(HK_F32, 0, &norm->bias, 0, t, d);
+    hk_channels_write(norm->y.dtype, hk_row(&norm->y, i), norm->y.channel, t, d,
+                      hk_norm_end(norm, x, centre, factor, weight, bias));
+    if (norm->sum.base)
+        hk_channels_write(norm->sum.dtype, hk_row(&norm->sum, i), norm->sum.channel, t, d, x);
+}
 
 /* Are all rows without gaps and of one type, the vectors of that or of f32? */
 HK_FN int hk_norm_plain(const struct hk_rows_norm *norm)
@@ -15,10 +62,10 @@ HK_FN int hk_norm_plain(const struct hk_rows_norm *norm)
            (!norm->residual.base ||
             (norm->residual.channel == 1 && norm->residual.dtype == dtype)) &&
            (!norm->sum.base || (norm->sum.channel == 1 && norm->sum.dtype == dtype)) &&
-           (!norm->weight || (norm->weight_channel == 1 && (norm->weight_dtype == dtype ||
-                                                            norm->weight_dtype == HK_F32))) &&
-           (!norm->bias || (norm->bias_channel == 1 &&
-                            (norm->bias_dtype == dtype || norm->bias_dtype == HK_F32)));
+           (!norm->weight.base || (norm->weight.channel == 1 && (norm->weight.dtype == dtype ||
+                                                                 norm->weight.dtype == HK_F32))) &&
+           (!norm->bias.base || (norm->bias.channel == 1 &&
+                                 (norm->bias.dtype == dtype || norm->bias.dtype == HK_F32)));
 }
 
 /* hk_norm_read of whole vectors of plain rows. */
@@ -94,7 +141,7 @@ HK_INLINE hk_i64 hk_norm_write_plain(hk_u32 dtype, const struct hk_rows_norm *no
                                      float factor)
 {
     HK_GLOBAL char *const y = hk_row(&norm->y, i), *const sum = hk_row(&norm->sum, i);
-    const int rms = norm->numbers->kind == HK_NORM_RMS;
+    const int rms = norm->rms;
     const hk_vec middle = hkv_set(centre), scale = hkv_set(factor);
     hk_vec weight = hkv_set(1.0f), bias = hkv_set(0.0f);
     hk_i64 t;
@@ -103,10 +150,10 @@ HK_INLINE hk_i64 hk_norm_write_plain(hk_u32 dtype, const struct hk_rows_norm *no
         const hk_vec x = hk_norm_load(dtype, row, t);
         const hk_vec scaled = hkv_mul(hkv_sub(x, middle), scale);
 
-        if (norm->weight)
-            weight = hk_norm_factor(dtype, norm->weight_dtype, norm->weight, t);
-        if (norm->bias)
-            bias = hk_norm_factor(dtype, norm->bias_dtype, norm->bias, t);
+        if (norm->weight.base)
+            weight = hk_norm_factor(dtype, norm->weight.dtype, norm->weight.base, t);
+        if (norm->bias.base)
+            bias = hk_norm_factor(dtype, norm->bias.dtype, norm->bias.base, t);
         hk_vec_put(dtype, y, t, rms ? hkv_mul(scaled, weight) : hkv_fma(scaled, weight, bias));
         if (sum)
             hk_vec_put(dtype, sum, t, x);
@@ -121,7 +168,7 @@ HK_INLINE void hk_norm_row_run(hk_u32 dtype, const int plain, const struct hk_ro
     float centre = 0.0f, factor;
     hk_i64 t = 0;
 
-    if (norm->numbers->kind != HK_NORM_RMS)
+    if (!norm->rms)
         centre = hk_norm_mean(dtype, plain, norm, &row, 0, 0.0f);
     factor = hk_inverse_root(
         hk_add(hk_norm_mean(dtype, plain, norm, &row, 1, centre), norm->numbers->eps));

@@ -8,6 +8,13 @@
 
 #include "channels.h"
 
+/* What every row asks: on processors a call, as it is long. */
+#if HK_THREADS == 1
+#define HK_POOL_ASKED HK_NOINLINE
+#else
+#define HK_POOL_ASKED HK_FN
+#endif
+
 /* What a task finds: the arrays of one batch item and head. */
 struct hk_pool_item {
     struct hk_rows x, y;
@@ -181,7 +188,7 @@ HK_FN hk_u64 hk_pool_equal(HK_GLOBAL const hk_i32 *ids, hk_i64 step, hk_i32 id, 
 
 /* Of the tokens from .. from + n - 1, 64 at most, those whose byte of the mask is not 0 and that
  * have the id (if it is not below 0). */
-HK_NOINLINE hk_u64 hk_pool_sieve(const struct hk_pool_item *item, hk_i64 id, hk_i64 from, int n)
+HK_POOL_ASKED hk_u64 hk_pool_sieve(const struct hk_pool_item *item, hk_i64 id, hk_i64 from, int n)
 {
     const hk_i64 mask_step = item->mask.step, ids_step = item->ids.step;
     hk_u64 bits = ~(hk_u64)0;
@@ -245,26 +252,14 @@ HK_FN int hk_pool_exists(HK_GLOBAL const struct hk_pool *numbers, const struct h
 
 /* ---- what is written beside the channels ---- */
 
-HK_FN void hk_pool_flag(const struct hk_pool_item *item, hk_i64 i, int exists)
-{
-    HK_THREAD_ID(id);
-
-    HK_EACH(id)
-        if (id == 0 && item->y_mask)
-            item->y_mask[i * item->y_mask_step] = (hk_u8)exists;
-}
-
 HK_FN void hk_pool_length(const struct hk_call *call, hk_i64 b, hk_i64 rows)
 {
     HK_GLOBAL char *to = hk_item(call, HK_POOL_Y_LEN, b);
-    HK_THREAD_ID(id);
 
-    HK_EACH(id) {
-        if (id == 0 && call->arrays[HK_POOL_Y_LEN].dtype == HK_I32)
-            *(HK_GLOBAL hk_i32 *)to = (hk_i32)rows;
-        else if (id == 0)
-            *(HK_GLOBAL hk_i64 *)to = rows;
-    }
+    if (call->arrays[HK_POOL_Y_LEN].dtype == HK_I32)
+        *(HK_GLOBAL hk_i32 *)to = (hk_i32)rows;
+    else
+        *(HK_GLOBAL hk_i64 *)to = rows;
 }
 
 #endif

@@ -8,6 +8,7 @@
  * is one task's, and no task waits for another. Rows of bytes do not come out. The second launch,
  * item by item, sets the head and the lengths, when all rows are where they belong.
  */
+#define HK_BATCH 2
 #include "operation.h"
 #include "../layouts.h"
 #include "moves.h"

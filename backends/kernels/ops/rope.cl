@@ -5,7 +5,8 @@
  * rows of one item and head, a vector has as many pairs as it has lanes.
  */
 #define HK_SCALES 0 /* numbers alone */
-#include "channels.h"
+#define HK_BATCH 1 /* a pair is two vectors, and two of the tables */
+#include "batch.h"
 
 struct hk_rope_strip {
     HK_GLOBAL const struct hk_rope *numbers;
@@ -61,22 +62,16 @@ HK_FN struct hk_rope_row hk_rope_row_get(const struct hk_rope_strip *rope, hk_i6
     return row;
 }
 
-/* The pair (a, b), turned. */
-HK_FN void hk_rope_turn(const struct hk_rope_strip *rope, const struct hk_rope_row *row,
-                        hk_i64 pair, hk_vec *a, hk_vec *b)
+/* The pair (a, b), turned by the cosine c and the sine s. */
+HK_FN void hk_rope_turn(hk_vec c, hk_vec s, hk_vec *a, hk_vec *b)
 {
-    const hk_i64 pairs = rope->numbers->pairs;
-    hk_vec c = hkv_set(hk_float(HK_NAN_WORD)), s = c;
     const hk_vec x_a = *a, x_b = *b;
 
-    if (row->cos) {
-        c = hk_channels_read(HK_F32, row->cos, rope->cos_channel, pair, pairs);
-        s = hk_channels_read(HK_F32, row->sin, rope->sin_channel, pair, pairs);
-    }
     *a = hkv_fma(x_a, c, hkv_sub(hkv_set(-0.0f), hkv_mul(x_b, s)));
     *b = hkv_fma(x_b, c, hkv_mul(x_a, s));
 }
 
+#if HK_THREADS == 1
 /* to: the type of y, a constant if that of x is y's. */
 HK_INLINE void hk_rope_row_run(hk_u32 dtype, hk_u32 to, const struct hk_rope_strip *rope, hk_i64 i)
 {
@@ -84,33 +79,53 @@ HK_INLINE void hk_rope_row_run(hk_u32 dtype, hk_u32 to, const struct hk_rope_str
     const hk_i64 pairs = rope->numbers->pairs, d = rope->numbers->d;
     const hk_i64 from = rope->x.channel, channel = rope->y.channel;
     const int halves = rope->numbers->kind == HK_ROPE_HALVES;
-    HK_THREAD_ID(id);
     hk_i64 t;
 
-    HK_CHANNELS(id, t, pairs)
-    {
+    for (t = 0; t < pairs; t += HKV_LANES) {
         const hk_i64 first = halves ? t : 2 * t, second = halves ? pairs + t : 2 * t + HKV_LANES;
         const hk_i64 end = halves ? pairs : 2 * pairs;
-        hk_vec x[2];
+        hk_vec c = hkv_set(hk_float(HK_NAN_WORD)), s = c, x[2];
 
         x[0] = hk_channels_read(dtype, row.x, from, first, end);
         x[1] = hk_channels_read(dtype, row.x, from, second, 2 * pairs);
         if (!halves)
             hkv_part_pairs(x);
-        hk_rope_turn(rope, &row, t, &x[0], &x[1]);
+        if (row.cos) {
+            c = hk_channels_read(HK_F32, row.cos, rope->cos_channel, t, pairs);
+            s = hk_channels_read(HK_F32, row.sin, rope->sin_channel, t, pairs);
+        }
+        hk_rope_turn(c, s, &x[0], &x[1]);
         if (!halves)
             hkv_join_pairs(x);
         hk_channels_write(to, row.y, channel, first, end, x[0]);
         hk_channels_write(to, row.y, channel, second, 2 * pairs, x[1]);
     }
-    HK_EACH(id)
-        for (t = 2 * pairs + (hk_i64)id * HKV_LANES; t < d; t += (hk_i64)HK_THREADS * HKV_LANES)
-            hk_channels_write(to, row.y, channel, t, d, hk_channels_read(dtype, row.x, from, t, d));
+    for (t = 2 * pairs; t < d; t += HKV_LANES)
+        hk_channels_write(to, row.y, channel, t, d, hk_channels_read(dtype, row.x, from, t, d));
 }
+
+HK_FN void hk_rope_strip_run(const struct hk_rope_strip *rope, hk_i64 first, hk_i64 count)
+{
+    hk_i64 i;
+
+    for (i = first; i < first + count; i++) {
+#define HK_ROW(type) hk_rope_row_run(type, type, rope, i)
+        if (rope->x.dtype == rope->y.dtype)
+            HK_BY(HK_FLOAT_TYPES, rope->x.dtype, HK_ROW);
+#undef HK_ROW
+#define HK_ROW(type) hk_rope_row_run(type, rope->y.dtype, rope, i)
+        else
+            HK_BY(HK_FLOAT_TYPES, rope->x.dtype, HK_ROW);
+#undef HK_ROW
+    }
+}
+#else
+#include "rope_threads.h"
+#endif
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
 {
-    hk_i64 task, i;
+    hk_i64 task;
 
     HK_TASKS(call, group, task)
     {
@@ -121,16 +136,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
         if (HK_NUMBERS(call, struct hk_rope)->d == 0) /* any number of rows */
             continue;
         hk_rope_open(call, &strip, &rope);
-        for (i = strip.first; i < strip.first + strip.count; i++) {
-#define HK_ROW(type) hk_rope_row_run(type, type, &rope, i)
-            if (rope.x.dtype == rope.y.dtype)
-                HK_BY(HK_FLOAT_TYPES, rope.x.dtype, HK_ROW);
-#undef HK_ROW
-#define HK_ROW(type) hk_rope_row_run(type, rope.y.dtype, &rope, i)
-            else
-                HK_BY(HK_FLOAT_TYPES, rope.x.dtype, HK_ROW);
-#undef HK_ROW
-        }
+        hk_rope_strip_run(&rope, strip.first, strip.count);
     }
 }
 

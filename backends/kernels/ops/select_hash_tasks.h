@@ -165,8 +165,9 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
             hk_hash_clear(&hash, at.round);
         if (at.state == HK_HASH_END)
             hk_hash_end(&hash);
-        HK_EACH(id)
+        HK_EACH(id) {
             hk_hash_step(&hash, &at, id, shared, &mine[HK_OWN(id)]);
+        }
         HK_BARRIER_ALL();
         at = hk_hash_next(call, &hash, at);
     }

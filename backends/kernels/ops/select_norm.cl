@@ -5,10 +5,10 @@
  * all of its tokens, then a choice from those of each block.
  */
 #define HK_SCALES 0 /* numbers alone */
+#define HK_BATCH 1
 #include "choice.h"
 #include "tokens.h"
-
-#define HK_STEPS_OF_TASK 2
+#include "batch.h"
 
 struct hk_norms {
     HK_GLOBAL const struct hk_select *select;
@@ -37,12 +37,6 @@ HK_FN void hk_norm_open(const struct hk_call *call, hk_i64 group, hk_i64 task,
     norm->y.step = y.step;
 }
 
-#if HKV_LANES == 1
-#include "select_norm_threads.h"
-#else
-#include "select_norm_lanes.h"
-#endif
-
 /* n places of y from `place` on. */
 HK_FN void hk_norm_pad(const struct hk_norms *norm, hk_i64 place, hk_i64 n)
 {
@@ -53,28 +47,6 @@ HK_FN void hk_norm_pad(const struct hk_norms *norm, hk_i64 place, hk_i64 n)
     {
         for (i = id; i < n; i += HK_THREADS)
             norm->y.base[(place + i) * norm->y.step] = -1;
-    }
-}
-
-HK_FN void hk_norm_choose(const struct hk_norms *norm)
-{
-    HK_GLOBAL const struct hk_select *select = norm->select;
-    HK_THREAD_ID(id);
-    hk_i64 i;
-
-    HK_EACH(id)
-    {
-        for (i = id; i < norm->strip.count; i += HK_THREADS) {
-            const hk_i64 block = norm->strip.first + i;
-            HK_GLOBAL const hk_i64 *keys = norm->keys + i * select->room;
-            const hk_i64 n = hk_min(select->room, norm->end - block * select->room);
-            struct hk_indices y = norm->y;
-
-            if (n <= 0)                 /* there is no block: a strip of pads */
-                continue;
-            y.base += (select->pad_front + block * select->count) * y.step;
-            hk_keys_write(keys, n, hk_keys_least(keys, n, select->count), &y, select->count);
-        }
     }
 }
 
@@ -91,29 +63,10 @@ HK_FN void hk_norm_pads(const struct hk_norms *norm)
         hk_norm_pad(norm, select->pad_front + blocks * select->count, select->pad_back);
 }
 
-HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
-{
-    struct hk_steps at;
-
-    at.task = group;
-    at.step = 0;
-    while (at.task < call->op->tasks[HK_PASS]) {
-        struct hk_norms norm;
-
-        hk_norm_open(call, group, at.task, &norm);
-        if (at.step == 0) {
-            const struct hk_tokens tokens = hk_tokens_get(call, norm.strip.b, norm.strip.head);
-
-#define HK_KEYS(type) hk_norm_keys(type, &norm, &tokens)
-            HK_BY_NUMBER(tokens.rows.dtype, HK_KEYS);
-#undef HK_KEYS
-        } else {
-            hk_norm_choose(&norm);
-            hk_norm_pads(&norm);
-        }
-        HK_BARRIER_ALL();
-        at = hk_steps_next(call, at, HK_STEPS_OF_TASK);
-    }
-}
+#if HK_THREADS == 1
+#include "select_norm_strip.h"
+#else
+#include "select_norm_group.h"
+#endif
 
 #include "../entry.h"

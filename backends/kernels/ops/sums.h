@@ -10,7 +10,9 @@
 
 #include "channels.h"
 
-#if HKV_LANES == 1 && HK_THREADS == 1
+#if HK_THREADS > 1
+#define HK_WEIGH_TILE 2
+#elif HKV_LANES == 1
 #define HK_WEIGH_TILE 8
 #else
 #define HK_WEIGH_TILE 4

@@ -93,7 +93,7 @@ HK_INLINE void hk_taps_short_softmax(const struct hk_pool_item *item,
     taps->factor = taps->word != 0 ? hk_inverse(hkv_add_across(sum[0])) : 0.0f;
 }
 
-HK_NOINLINE void hk_taps_short(const struct hk_pool_item *item, const struct hk_pool_row *row,
+HK_POOL_ASKED void hk_taps_short(const struct hk_pool_item *item, const struct hk_pool_row *row,
                                struct hk_taps *taps)
 {
     int i;
@@ -181,7 +181,7 @@ HK_FN void hk_taps_softmax(struct hk_taps *taps, int low, int high)
 }
 
 /* Weights of the present tokens of a block. */
-HK_NOINLINE void hk_taps_block(const struct hk_pool_item *item, const struct hk_pool_row *row,
+HK_POOL_ASKED void hk_taps_block(const struct hk_pool_item *item, const struct hk_pool_row *row,
                                hk_i64 block, struct hk_taps *taps)
 {
     const int low = (int)hk_max(row->first - block * HK_BLOCK, 0);

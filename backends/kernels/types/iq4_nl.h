@@ -11,6 +11,10 @@
 #define hk_in_iq4_nl(row, t) hk_block_code(row, t, 18, 2, HK_CODES_IQ4_NL)
 #define HK_ZERO_IQ4_NL(k) ((k) > 0 ? 0x8888 : 0)
 
+#define hk_fours_iq4_nl(row, t, word) hk_block_nibbles(row, t, 18, 2, word)
+#define hk_four_iq4_nl(word, t, j)                                                                 \
+    hk_from_code((hk_u8)hk_block_nibble(word, t, j), 0, HK_CODES_IQ4_NL)
+
 #if HK_VECTORS
 #define hkv_in_iq4_nl(row, t) hkv_block_codes(row, t, 18, 2, HK_CODES_IQ4_NL)
 #define hkv_pair_iq4_nl(row, t, out) hkv_block_pair(row, t, 18, 2, HK_CODES_IQ4_NL, out)

@@ -20,6 +20,9 @@ HK_INLINE void hk_pack_q4_0(HK_GLOBAL hk_u8 *block, const float *q)
         block[2 + i] = (hk_u8)(HK_DIGIT_Q4_0(q[i]) | HK_DIGIT_Q4_0(q[i + 16]) << 4);
 }
 
+#define hk_fours_q4_0(row, t, word) hk_block_nibbles(row, t, 18, 2, word)
+#define hk_four_q4_0(word, t, j) hk_from_digit(hk_block_nibble(word, t, j), 8)
+
 #if HK_VECTORS
 #define hkv_in_q4_0(row, t) hkv_block_codes(row, t, 18, 2, HK_CODES_Q4_0)
 #define hkv_pair_q4_0(row, t, out) hkv_block_pair(row, t, 18, 2, HK_CODES_Q4_0, out)

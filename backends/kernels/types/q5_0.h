@@ -11,6 +11,9 @@
 #define hk_in_q5_0(row, t) hk_block_five(row, t, 22, 2, HK_CODES_Q5_0)
 #define HK_ZERO_Q5_0(k) ((k) == 1 || (k) == 2 ? 0xffff : 0)
 
+#define hk_fours_q5_0(row, t, word) hk_block_five_nibbles(row, t, 22, 2, word)
+#define hk_four_q5_0(word, t, j) hk_from_digit(hk_block_five_nibble(word, t, j), 16)
+
 #if HK_VECTORS
 #define hkv_in_q5_0(row, t) hkv_block_fives(row, t, 22, 2, HK_CODES_Q5_0)
 #define hkv_pair_q5_0(row, t, out) hkv_block_five_pair(row, t, 22, 2, HK_CODES_Q5_0, out)

@@ -19,6 +19,10 @@ HK_INLINE void hk_pack_q8_0(HK_GLOBAL hk_u8 *block, const float *q)
         hk_put_i8((HK_GLOBAL hk_i8 *)block + 2 + i, q[i]);
 }
 
+#define hk_fours_q8_0(row, t, word)                                                                \
+    ((void)((word)[0] = hk_block_four(hk_block_byte(row, t, 34, 2) + hk_in_block(t))))
+#define hk_four_q8_0(word, t, j) hk_from_byte((word)[0] >> 8 * (j))
+
 #if HK_VECTORS
 #define hkv_in_q8_0(row, t) hkv_load_i8(HK_AT_Q8_0(row, t))
 #define hkv_pair_q8_0(row, t, out) HKV_PAIR(hkv_in_q8_0, row, t, out)

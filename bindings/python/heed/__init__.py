@@ -29,6 +29,7 @@ from .descriptors import Keys, Relative
 from .maps import map_even, map_log, map_t5, rope_tables, window_plan
 from .mechanisms import *
 from .operations import *
+from .programs import program
 from .runtime import Device, Plan, Run, Runtime
 from .view import pairs, show, visible
 
@@ -37,7 +38,7 @@ __all__ = [
     "ArgumentError", "Array", "Bias", "Case", "Device", "DeviceError", "Error", "Failure", "InternalError",
     "Keys", "Plan", "Refused", "Relative", "ResourceError", "Result", "Run", "Runtime", "Source", "Term",
     "UnsupportedError", "alibi", "as_array", "attention", "blocks", "build_text", "cases", "conform", "constant", "dense",
-    "dot", "empty", "everything", "global_tokens", "map_even", "map_log", "map_t5", "pairs",
+    "dot", "empty", "everything", "global_tokens", "map_even", "map_log", "map_t5", "pairs", "program",
     "rope_tables", "segments", "show", "table", "visible", "window", "window_plan", *operations.__all__,
     *mechanisms.__all__, *constants.__all__,
 ]

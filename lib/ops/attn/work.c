@@ -54,9 +54,8 @@ static double pair_products(const struct heed_checked *attn,
     return rows * (double)attn->d + (double)attn->d_v;
 }
 
-/* Multiply-adds of one row of a head. */
-static double row_count(const struct heed_checked *attn, const struct heed_lowered *lowered,
-                        int64_t row)
+double heed_spans_row(const struct heed_checked *attn, const struct heed_lowered *lowered,
+                      int64_t row)
 {
     const struct heed_checked_source *last =
         attn->n_sources ? &attn->sources[attn->n_sources - 1] : NULL;
@@ -141,7 +140,7 @@ void heed_spans_work(const struct heed_checked *attn, const struct heed_lowered 
     int64_t counted = 0;
 
     for (int64_t row = 0; row < attn->n_q; row += skip, counted++)
-        products += row_count(attn, lowered, row);
+        products += heed_spans_row(attn, lowered, row);
     if (counted > 0)
         products *= (double)attn->n_q / (double)counted;
     for (uint32_t s = 0; s < attn->n_sources; s++)

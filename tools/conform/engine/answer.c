@@ -50,7 +50,9 @@ uint32_t answer_bits(struct answer *a, int array, int64_t index)
 
 double answer_real(struct answer *a, int array, int64_t index)
 {
-    return (double)cf_decode(a->p->part[array].a.dtype, answer_bits(a, array, index));
+    if (a->read[array])
+        a->read[array][index] = 1;
+    return (double)cf_array_value(&a->p->part[array].a, index);
 }
 
 void say_kind(struct answer *a, int array, int64_t index, int kind)

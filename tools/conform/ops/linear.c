@@ -21,7 +21,7 @@ static const double u = 0x1p-24;
 
 static const struct cf_spec specs[] = {
     { "n", "5 0 1 2 7 13 33 300", 1, -1, NULL },
-    { "in", "8 0 1 7 16 33 64 131 256 300 600", 1, -1, NULL },
+    { "in", "8 0 1 7 16 33 64 131 256 300 600 32 96 608", 1, -1, NULL },
     { "out", "6 0 1 5 16 33 65 130 300", 1, -1, NULL },
     { "kernel", "0 1 2 3 5 40", 1, -1, NULL },
     { "stride", "0 1 2 3", 1, C_TAIL, "floor ceil centre" },
@@ -36,8 +36,8 @@ static const struct cf_spec specs[] = {
 static const struct fixed_array arrays[] = {
     [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL, fill_floats,
             NULL },
-    [W] = { ARRAY(w), MUST | IN | HEAD | HEAD_ONE, "f32 f16 bf16", 0, NULL, 0, NULL, fill_floats,
-            NULL },
+    [W] = { ARRAY(w), MUST | IN | HEAD | HEAD_ONE, TYPE_FLOATS " " TYPE_BLOCKS, 0, NULL, 0, NULL,
+            fill_floats, NULL },
     [BIAS] = { ARRAY(bias), IN, "f32 f16 bf16", 0, "none there", 0, NULL, fill_floats, NULL },
     [ADD] = { ARRAY(add), IN | BATCH | HEAD, "f32 f16 bf16", 0, "none there", 0, NULL, fill_floats,
               NULL },
@@ -111,13 +111,14 @@ static void spread(const struct fixed_problem *p, int array, heed_tensor *t)
 {
     const uint32_t last = t->ndim - 1;
     const int64_t step = t->ndim > 0 ? t->stride[last] : 0;
+    const int64_t tap = p->c.v[C_IN] / (int64_t)type_elements(p->part[W].a.dtype);
 
     if (array != W || p->n[N_KERNEL] == 0)
         return;
     t->shape[last] = p->n[N_KERNEL];
     t->shape[last + 1] = p->c.v[C_IN];
     t->stride[last + 1] = step;
-    t->stride[last] = step < 0 ? -cf_times(-step, p->c.v[C_IN]) : cf_times(step, p->c.v[C_IN]);
+    t->stride[last] = step < 0 ? -cf_times(-step, tap) : cf_times(step, tap);
     t->ndim++;
 }
 
@@ -283,6 +284,12 @@ static const char *const named[] = {
     "op=linear n=13 in=131 out=33 kernel=5 tail=centre left=2 fill=special",
     "op=linear n=7 in=131 kernel=3 tail=end w.h=1",
     "op=linear n=1 in=600 out=300 w.t=f16 w.s=transposed",
+    "op=linear n=1 in=608 out=300 w.t=q8_0",
+    "op=linear n=33 in=608 out=130 w.t=q4_0 bias=there fill=special",
+    "op=linear n=3 in=64 out=33 w.t=q4_1 kernel=3 tail=end x.t=bf16",
+    "op=linear n=13 in=256 out=65 w.t=q5_0 kernel=2 tail=centre left=1 fill=bits",
+    "op=linear n=2 in=96 out=16 w.t=q5_1 w.s=negative",
+    "op=linear n=300 in=64 out=130 w.t=iq4_nl add=there",
 };
 
 FIXED_CALLS(heed_linear)

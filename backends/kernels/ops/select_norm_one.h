@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * select by norms with one lane: each thread has tokens of its own (docs/numerics.md, section 7).
+ * select by norms for processors with one lane, token by token (docs/numerics.md, section 7).
  */
-#ifndef HEED_BACKENDS_KERNELS_OPS_SELECT_NORM_THREADS_H
-#define HEED_BACKENDS_KERNELS_OPS_SELECT_NORM_THREADS_H
+#ifndef HEED_BACKENDS_KERNELS_OPS_SELECT_NORM_ONE_H
+#define HEED_BACKENDS_KERNELS_OPS_SELECT_NORM_ONE_H
 
 HK_INLINE float hk_square_norm(hk_u32 dtype, const struct hk_tokens *tokens, hk_i64 token)
 {
@@ -38,14 +38,11 @@ HK_INLINE float hk_square_norm(hk_u32 dtype, const struct hk_tokens *tokens, hk_
 HK_INLINE void hk_norm_keys(hk_u32 dtype, const struct hk_norms *norm,
                             const struct hk_tokens *tokens)
 {
-    HK_THREAD_ID(id);
     hk_i64 i;
 
-    HK_EACH(id)
-        for (i = norm->first + id; i < norm->end; i += HK_THREADS)
-            norm->keys[i - norm->first] =
-                hk_token_present(tokens, i) ? hk_key(hk_square_norm(dtype, tokens, i), i)
-                                            : HK_NO_KEY;
+    for (i = norm->first; i < norm->end; i++)
+        norm->keys[i - norm->first] =
+            hk_token_present(tokens, i) ? hk_key(hk_square_norm(dtype, tokens, i), i) : HK_NO_KEY;
 }
 
 #endif
