@@ -117,23 +117,30 @@ HK_FN void hk_topk_end(const struct hk_call *call, HK_LOCAL const struct hk_shar
     const struct hk_topk_list list = hk_topk_list_get(&shared->topk, row);
     const hk_i64 count = topk.select->count, parts = topk.select->parts;
     HK_GLOBAL hk_i64 *const to = topk.chosen + (row * parts + task % parts) * count;
-    struct hk_topk_cut cut = hk_topk_cut_find(&list, mine->held, count, count);
+    const hk_i32 n = (hk_i32)mine->held;
+    struct hk_topk_cut cut = hk_topk_cut_find(&list, n, count, count);
     struct hk_indices y;
-    hk_i64 place = 0, i;
+    hk_i64 place = 0;
+    hk_i32 i, j;
 
     topk.call = call;
     y.base = (HK_GLOBAL hk_i32 *)hk_topk_row(&topk, HK_SELECT_Y, row);
     y.step = topk.call->arrays[HK_SELECT_Y].stride[5];
-    for (i = 0; i < mine->held; i++) {
-        const hk_i32 order = list.orders[i * list.step], token = list.tokens[i * list.step];
+    for (i = 0; i < n; i += HK_TOPK_BATCH) {
+        hk_i32 order[HK_TOPK_BATCH], token[HK_TOPK_BATCH];
 
-        if (!hk_topk_stays(&cut, order))
-            continue;
-        if (parts == 1)
-            y.base[place * y.step] = token;
-        else
-            to[place] = hk_key_of(order, token);
-        place++;
+        hk_topk_batch(&list, list.orders, i, n, order);
+        hk_topk_batch(&list, list.tokens, i, n, token);
+        HK_UNROLL
+        for (j = 0; j < HK_TOPK_BATCH; j++) {
+            if (i + j >= n || !hk_topk_stays(&cut, order[j]))
+                continue;
+            if (parts == 1)
+                y.base[place * y.step] = token[j];
+            else
+                to[place] = hk_key_of(order[j], token[j]);
+            place++;
+        }
     }
     for (; place < count; place++) {
         if (parts == 1)
@@ -175,8 +182,9 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     at.tile = at.slice = at.number = 0;
     at.state = HK_TOPK_FIND;
     while (at.task < call->op->tasks[HK_PASS]) {
-        HK_EACH(id)
+        HK_EACH(id) {
             hk_topk_step(call, group, &at, shared, id, &mine[HK_OWN(id)]);
+        }
         HK_BARRIER();
         at = hk_topk_next(call, shared, at);
     }

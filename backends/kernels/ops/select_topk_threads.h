@@ -57,39 +57,73 @@ HK_FN struct hk_topk_list hk_topk_list_get(HK_LOCAL const struct hk_topk *topk, 
     return list;
 }
 
+/* Some of a list's keys at once, for each waits for memory: orders from i on, of those that are not
+ * there the least. */
+#define HK_TOPK_BATCH 16
+
+HK_FN void hk_topk_batch(const struct hk_topk_list *list, HK_GLOBAL const hk_i32 *of, hk_i32 i,
+                         hk_i32 n, hk_i32 *to)
+{
+    HK_GLOBAL const hk_i32 *const from = of + i * list->step;
+    hk_i32 j;
+
+    HK_UNROLL
+    for (j = 0; j < HK_TOPK_BATCH; j++)
+        to[j] = i + j < n ? from[j * list->step] : (hk_i32)0x80000000u;
+}
+
 /* Where a list is cut: all from `least` on stay, of those that are equal to it the first. */
 struct hk_topk_cut {
     hk_i64 least, equal, found;
 };
 
-HK_FN hk_i64 hk_topk_from(const struct hk_topk_list *list, hk_i64 n, hk_i64 least)
+HK_FN hk_i64 hk_topk_from(const struct hk_topk_list *list, hk_i32 n, hk_i64 least)
 {
     const hk_i32 border = (hk_i32)least;
-    hk_i64 found = 0, i;
+    hk_i32 found = 0, i, j;
 
-    HK_UNROLL_FEW
-    for (i = 0; i < n; i++)
-        found += list->orders[i * list->step] >= border ? 1 : 0;
+    for (i = 0; i < n; i += HK_TOPK_BATCH) {
+        hk_i32 order[HK_TOPK_BATCH];
+
+        hk_topk_batch(list, list->orders, i, n, order);
+        HK_UNROLL
+        for (j = 0; j < HK_TOPK_BATCH; j++)
+            found += i + j < n && order[j] >= border ? 1 : 0;
+    }
     return found;
 }
 
+/* The smallest and the largest of n orders; without any the largest is the less. */
+HK_FN void hk_topk_ends(const struct hk_topk_list *list, hk_i32 n, hk_i32 *low, hk_i32 *high)
+{
+    hk_i32 i, j;
+
+    *low = 0x7fffffff;
+    *high = (hk_i32)0x80000000u;
+    for (i = 0; i < n; i += HK_TOPK_BATCH) {
+        hk_i32 order[HK_TOPK_BATCH];
+
+        hk_topk_batch(list, list->orders, i, n, order);
+        HK_UNROLL
+        for (j = 0; j < HK_TOPK_BATCH; j++) {
+            *high = order[j] > *high ? order[j] : *high;
+            *low = i + j < n && order[j] < *low ? order[j] : *low;
+        }
+    }
+}
+
 /* Halves what lies between the smallest and the largest until `count` to `most` of n keys stay. */
-HK_FN struct hk_topk_cut hk_topk_cut_find(const struct hk_topk_list *list, hk_i64 n, hk_i64 count,
+HK_FN struct hk_topk_cut hk_topk_cut_find(const struct hk_topk_list *list, hk_i32 n, hk_i64 count,
                                           hk_i64 most)
 {
-    hk_i64 high = HK_NO_KEY, above = 0, i;
     struct hk_topk_cut cut;
+    hk_i64 high, above = 0;
+    hk_i32 first, last;
 
-    cut.least = ~HK_NO_KEY;
+    hk_topk_ends(list, n, &first, &last);
+    cut.least = first;
     cut.found = cut.equal = n;
-    HK_UNROLL_FEW
-    for (i = 0; i < n; i++) {
-        const hk_i64 order = list->orders[i * list->step];
-
-        cut.least = hk_min(order, cut.least);
-        high = hk_max(order, high);
-    }
-    high++;                             /* `above` keys are high or more */
+    high = (hk_i64)last + 1;            /* `above` keys are high or more */
     while (cut.found > most && high - cut.least > 1) {
         const hk_i64 middle = cut.least + (high - cut.least) / 2;
         const hk_i64 found = hk_topk_from(list, n, middle);
@@ -122,20 +156,26 @@ HK_FN void hk_topk_cut_list(HK_LOCAL const struct hk_topk *topk, hk_i32 row,
 {
     const hk_i64 count = topk->select->count, spare = topk->select->room - count;
     const struct hk_topk_list list = hk_topk_list_get(topk, row);
+    const hk_i32 n = (hk_i32)mine->held;
     struct hk_topk_cut cut;
-    hk_i64 kept = 0, i;
+    hk_i32 kept = 0, i, j;
 
-    if (mine->held <= count + spare / 4)
+    if (n <= count + spare / 4)
         return;
-    cut = hk_topk_cut_find(&list, mine->held, count, count + spare / 4);
+    cut = hk_topk_cut_find(&list, n, count, count + spare / 4);
     mine->bar = hk_order_bar((hk_i32)cut.least);
-    for (i = 0; i < mine->held; i++) {
-        const hk_i32 order = list.orders[i * list.step];
+    for (i = 0; i < n; i += HK_TOPK_BATCH) {
+        hk_i32 order[HK_TOPK_BATCH], token[HK_TOPK_BATCH];
 
-        if (hk_topk_stays(&cut, order)) {
-            list.orders[kept * list.step] = order;
-            list.tokens[kept * list.step] = list.tokens[i * list.step];
-            kept++;
+        hk_topk_batch(&list, list.orders, i, n, order);
+        hk_topk_batch(&list, list.tokens, i, n, token);
+        HK_UNROLL
+        for (j = 0; j < HK_TOPK_BATCH; j++) {
+            if (i + j < n && hk_topk_stays(&cut, order[j])) {
+                list.orders[kept * list.step] = order[j];
+                list.tokens[kept * list.step] = token[j];
+                kept++;
+            }
         }
     }
     mine->held = kept;
