@@ -46,57 +46,93 @@ struct hk_quad {
     hk_u32 word[4];
 };
 
-HK_FN void hk_quad_clear(struct hk_quad *quad)
+HK_FN void hk_quad_fill(struct hk_quad *quad, hk_u32 word)
 {
     int i;
 
     HK_UNROLL
     for (i = 0; i < 4; i++)
-        quad->word[i] = 0;
+        quad->word[i] = word;
 }
 
-/* Channels t .. t + 3 of a row of d channels, t a multiple of 4. */
-HK_FN void hk_quad_load(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 channel, hk_i64 t,
-                        hk_i64 d, struct hk_quad *to)
+/* Rows of d channels, whose quads begin at multiples of 4. */
+struct hk_quads {
+    HK_GLOBAL const char *base; /* of row 0 */
+    hk_i64 row, channel, d;     /* bytes; elements */
+    hk_u32 dtype;
+    hk_i32 words; /* that a quad is loaded as; 0: its elements one by one */
+};
+
+HK_FN struct hk_quads hk_quads_get(const struct hk_rows *rows, hk_i64 d)
 {
-    const hk_i64 bytes = hk_size(dtype);
-    HK_GLOBAL const char *const from = row + t * bytes;
-    const int whole = channel == 1 && t + HK_QUAD <= d &&
-                      (hk_address(from) & (hk_u64)(HK_QUAD * bytes - 1)) == 0;
+    const hk_i64 size = hk_size(rows->dtype);
+    const hk_u64 places = hk_address(rows->base) | (hk_u64)rows->row;
+    struct hk_quads out;
+
+    out.base = rows->base;
+    out.row = rows->row;
+    out.channel = rows->channel;
+    out.d = d;
+    out.dtype = rows->dtype;
+    out.words = rows->channel == 1 && d % HK_QUAD == 0 &&
+                        (places & (hk_u64)(HK_QUAD * size - 1)) == 0
+                    ? (hk_i32)size
+                    : 0;
+    return out;
+}
+
+/* call(words) with these as a constant. */
+#define HK_BY_WORDS(words, call)                                                                   \
+    do {                                                                                           \
+        const hk_i32 hk_by_words = (words);                                                        \
+                                                                                                   \
+        if (hk_by_words == 4)                                                                      \
+            call(4);                                                                               \
+        else if (hk_by_words == 2)                                                                 \
+            call(2);                                                                               \
+        else if (hk_by_words == 1)                                                                 \
+            call(1);                                                                               \
+        else                                                                                       \
+            call(0);                                                                               \
+    } while (0)
+
+/* Channels t .. t + 3 of a row; words: a constant, that of the rows. */
+HK_INLINE void hk_quad_load(const int words, const struct hk_quads *quads,
+                            HK_GLOBAL const char *row, hk_i64 t, struct hk_quad *to)
+{
+    const hk_i64 size = hk_size(quads->dtype);
     hk_u32 x[HK_QUAD];
     int j;
 
-    if (whole && bytes == 4) {
-        hk_load_words(from, 4, to->word);
-    } else if (whole && bytes == 2) {
-        hk_load_words(from, 2, to->word);
-    } else if (whole) {
-        to->word[0] = *(HK_GLOBAL const hk_u32 *)from;
+    if (words > 1) {
+        hk_load_words(row + t * words, words, to->word);
+    } else if (words == 1) {
+        to->word[0] = *(HK_GLOBAL const hk_u32 *)(row + t);
     } else {
         HK_UNROLL
         for (j = 0; j < HK_QUAD; j++)
-            x[j] = t + j < d ? hk_bits_load(dtype, row, (t + j) * channel) : 0;
-        to->word[0] = bytes == 4   ? x[0]
-                      : bytes == 2 ? x[0] | x[1] << 16
-                                   : x[0] | x[1] << 8 | x[2] << 16 | x[3] << 24;
-        to->word[1] = bytes == 4 ? x[1] : x[2] | x[3] << 16;
+            x[j] = t + j < quads->d ? hk_bits_load(quads->dtype, row, (t + j) * quads->channel) : 0;
+        to->word[0] = size == 4   ? x[0]
+                      : size == 2 ? x[0] | x[1] << 16
+                                  : x[0] | x[1] << 8 | x[2] << 16 | x[3] << 24;
+        to->word[1] = size == 4 ? x[1] : x[2] | x[3] << 16;
         to->word[2] = x[2];
         to->word[3] = x[3];
     }
 }
 
-/* Its numbers, to a multiple of 16 bytes. */
-HK_FN void hk_quad_put(hk_u32 dtype, const struct hk_quad *quad, HK_LOCAL float *to)
+/* Its numbers, to a multiple of 16 bytes; dtype: a constant. */
+HK_INLINE void hk_quad_put(hk_u32 dtype, const struct hk_quad *quad, HK_LOCAL float *to)
 {
-    const hk_i64 bytes = hk_size(dtype);
+    const hk_i64 size = hk_size(dtype);
     float x[HK_QUAD];
     int j;
 
     HK_UNROLL
     for (j = 0; j < HK_QUAD; j++)
-        x[j] = hk_bits_get(dtype, bytes == 4   ? quad->word[j]
-                                  : bytes == 2 ? quad->word[j / 2] >> j % 2 * 16
-                                               : quad->word[0] >> j * 8);
+        x[j] = hk_bits_get(dtype, size == 4   ? quad->word[j]
+                                  : size == 2 ? quad->word[j / 2] >> j % 2 * 16
+                                              : quad->word[0] >> j * 8);
     hk_local_put4(to, x);
 }
 

@@ -7,6 +7,7 @@
 #ifndef HEED_BACKENDS_KERNELS_OPS_RECUR_DELTA_H
 #define HEED_BACKENDS_KERNELS_OPS_RECUR_DELTA_H
 
+#define HK_RECUR_QUADS 3    /* half of those of a tile's rows that a thread brings */
 #define HK_RECUR_SECTION 16 /* channels of k that are left out together */
 
 /* Four channels of a pass: of the token that is written and answered, and of the next one. */
@@ -61,49 +62,83 @@ HK_INLINE void hk_recur_pass(const int channels, const struct hk_recur_seat *sea
 }
 
 /* Pass j of a tile, between tokens asks - 1 and asks. */
-HK_INLINE void hk_recur_pass_run(const int channels, HK_LOCAL const struct hk_recur_strip *strip,
+HK_INLINE void hk_recur_pass_run(const int channels, HK_LOCAL const struct hk_recur_task *task,
                                  const struct hk_recur_seat *seat, hk_i64 asks, hk_i32 j,
                                  HK_LOCAL const struct hk_recur_tile *tile,
                                  struct hk_recur_held *mine)
 {
     const struct hk_recur_lines lines = hk_recur_lines_get(seat, tile, j);
-    const hk_u32 v = hk_recur_value_load(strip, seat, asks);
+    const float beta = tile->beta[j], factor = tile->factor[j];
     float w = 0.0f, o;
+    hk_u32 v;
 
+    hk_recur_values_load(task, seat, asks, 1, &v);
     if (asks > 0)
-        w = hk_mul(tile->beta[j], hk_sub(hk_bits_get(strip->v.dtype, mine->v[0]), mine->r));
-    hk_recur_pass(channels, seat, &lines, tile->factor[j], w, mine, &o);
+        w = hk_mul(beta, hk_sub(hk_bits_get(task->strip.v.dtype, mine->v[0]), mine->r));
+    hk_recur_pass(channels, seat, &lines, factor, w, mine, &o);
     mine->v[0] = v;
     if (asks > 0)
-        hk_recur_put(strip, asks - 1, seat->channel, hk_mul(o, strip->numbers->scale));
+        hk_recur_put(&task->strip, asks - 1, seat->channel, hk_mul(o, task->scale));
 }
 
-/* A step: the passes of a tile, and beside each a part of the next one's rows. */
-HK_PIECE void hk_recur_held_step(HK_LOCAL const struct hk_recur_strip *strip, hk_i64 step,
+/* The next tile's rows come while passes go by: with each pass some quads of an array. */
+HK_INLINE void hk_recur_bring(const int array, HK_LOCAL const struct hk_recur_task *task,
+                              const struct hk_recur_seat *seat, hk_i64 first, hk_i32 from, int puts,
+                              struct hk_quad *rows, HK_LOCAL struct hk_recur_tile *to)
+{
+    if (!hk_recur_has(task, array))
+        return;
+    if (puts)
+        hk_recur_store(array, task, seat, from, HK_RECUR_QUADS, rows, to);
+    else
+        hk_recur_load(array, task, seat, first, from, HK_RECUR_QUADS, rows);
+}
+
+HK_INLINE void hk_recur_bring_any(hk_i32 j, HK_LOCAL const struct hk_recur_task *task,
+                                  const struct hk_recur_seat *seat, hk_i64 first, int puts,
+                                  struct hk_quad *rows, HK_LOCAL struct hk_recur_tile *to)
+{
+    const hk_i32 array = j / 2, from = j % 2 * HK_RECUR_QUADS;
+
+    if (array == HK_RECUR_KEYS)
+        hk_recur_bring(HK_RECUR_KEYS, task, seat, first, from, puts, rows, to);
+    else if (array == HK_RECUR_QUERIES)
+        hk_recur_bring(HK_RECUR_QUERIES, task, seat, first, from, puts, rows, to);
+    else if (array == HK_RECUR_DECAYS)
+        hk_recur_bring(HK_RECUR_DECAYS, task, seat, first, from, puts, rows, to);
+}
+
+/* A step: the passes of a tile, and beside them the next one's rows. */
+HK_PIECE void hk_recur_held_step(HK_LOCAL const struct hk_recur_task *task, hk_i64 step,
                                  hk_i32 id, HK_LOCAL struct hk_recur_tile *tiles,
                                  struct hk_recur_held *mine)
 {
-    const struct hk_recur_seat seat = hk_recur_seat_get(strip, id);
-    const hk_i64 at = step - 1, first = at * HK_RECUR_TILE, next = first + HK_RECUR_TILE;
-    const int brings = strip->tokens > 0 && step < hk_recur_tiles(strip);
+    const struct hk_recur_seat seat = hk_recur_seat_get(task, id);
+    const hk_i64 first = (step - 1) * HK_RECUR_TILE, next = first + HK_RECUR_TILE;
+    const int brings = task->strip.tokens > 0 && step < hk_recur_tiles(task);
+    const hk_i32 end =
+        first < 0 ? 0 : (hk_i32)hk_min(task->strip.tokens + 1 - first, HK_RECUR_TILE);
+    HK_LOCAL struct hk_recur_tile *const now = &tiles[(step + 1) % 2];
+    HK_LOCAL struct hk_recur_tile *const then = &tiles[step % 2];
+    struct hk_quad rows[HK_RECUR_QUADS];
     struct hk_recur_brought brought;
     hk_i32 j;
 
     if (brings)
-        hk_recur_factors_load(1, strip, &seat, next, &brought);
+        hk_recur_factors_load(1, task, &seat, next, &brought);
     HK_NO_UNROLL
     for (j = 0; j < HK_RECUR_TILE; j++) {
         if (brings)
-            hk_recur_load(1, strip, &seat, next, j, 1, &brought);
-        if (at >= 0 && first + j <= strip->tokens && strip->numbers->channels)
-            hk_recur_pass_run(1, strip, &seat, first + j, j, &tiles[(step + 1) % 2], mine);
-        else if (at >= 0 && first + j <= strip->tokens)
-            hk_recur_pass_run(0, strip, &seat, first + j, j, &tiles[(step + 1) % 2], mine);
+            hk_recur_bring_any(j, task, &seat, next, 0, rows, then);
+        if (j < end && task->channels)
+            hk_recur_pass_run(1, task, &seat, first + j, j, now, mine);
+        else if (j < end)
+            hk_recur_pass_run(0, task, &seat, first + j, j, now, mine);
         if (brings)
-            hk_recur_store(1, strip, &seat, next, j, 1, &brought, &tiles[step % 2]);
+            hk_recur_bring_any(j, task, &seat, next, 1, rows, then);
     }
     if (brings)
-        hk_recur_factors_store(1, strip, &seat, next, &brought, &tiles[step % 2]);
+        hk_recur_factors_store(1, task, &seat, next, &brought, then);
 }
 
 #endif

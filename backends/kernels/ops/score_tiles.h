@@ -16,6 +16,7 @@
 #define HK_TILE_SLICE 16 /* terms */
 #define HK_TILE_LINE (HK_TILE_SLICE + 4)
 #define HK_TILE_QUADS (HK_TILE * HK_TILE_SLICE / HK_QUAD / HK_THREADS) /* a thread brings */
+#define HK_TILE_LINES (HK_THREADS / (HK_TILE_SLICE / HK_QUAD)) /* between two of these */
 #define HK_TILE_PITCH (HK_TILE + 4) /* of scores: floats from row to row */
 
 #if HK_TILE / HK_TILE_OWN * (HK_TILE / HK_TILE_OWN) != HK_THREADS
@@ -45,12 +46,24 @@ HK_FN hk_i32 hk_tile_column(hk_i32 id, const int j)
 /* Of the quads of a slice that a thread brings: the row or column, and the first term. */
 HK_FN hk_i32 hk_tile_line(hk_i32 id, const int i)
 {
-    return (id + i * HK_THREADS) / (HK_TILE_SLICE / HK_QUAD);
+    return id / (HK_TILE_SLICE / HK_QUAD) + i * HK_TILE_LINES;
 }
 
 HK_FN hk_i32 hk_tile_term(hk_i32 id)
 {
     return id % (HK_TILE_SLICE / HK_QUAD) * HK_QUAD;
+}
+
+/* The quads that a thread brings, in local memory; dtype: a constant. */
+HK_INLINE void hk_tile_put(hk_u32 dtype, hk_i32 id, const struct hk_quad *brought,
+                           HK_LOCAL float *to)
+{
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < HK_TILE_QUADS; i++)
+        hk_quad_put(dtype, &brought[i],
+                    to + hk_tile_line(id, i) * HK_TILE_LINE + hk_tile_term(id));
 }
 
 HK_FN void hk_tile_clear(struct hk_tile_sums *sums)

@@ -69,7 +69,7 @@ HK_FN struct hk_hash_rows hk_hash_rows_get(const struct hk_hash *hash, hk_u32 ro
 /* Element (t, j) of a round's matrix: base[t * row + j * column]. */
 struct hk_hash_matrix {
     HK_GLOBAL const float *base;
-    hk_i64 row, column, columns;
+    hk_i64 row, column, terms, columns;
 };
 
 HK_FN struct hk_hash_matrix hk_hash_matrix_get(const struct hk_hash *hash, hk_u32 round)
@@ -82,6 +82,7 @@ HK_FN struct hk_hash_matrix hk_hash_matrix_get(const struct hk_hash *hash, hk_u3
         hash->call, array, 3, hk_item(hash->call, array, 0), hash->head);
     out.row = a->stride[4];
     out.column = a->stride[5];
+    out.terms = hash->select->d;
     out.columns = hash->select->candidates[round] / 2;
     return out;
 }

@@ -9,26 +9,27 @@
 
 /* Channel t of some rows from i on into the sums of their buckets, by ascending row. All are
  * loaded before the first is added to: a bucket that two rows share has the first one's sum. */
-HK_FN void hk_hash_batch(const struct hk_hash_rows *rows, hk_i64 i, hk_i64 t, hk_i64 width,
-                         HK_GLOBAL float *sums)
+HK_INLINE void hk_hash_batch(hk_u32 dtype, const struct hk_hash_rows *rows, hk_i64 i, hk_i64 t,
+                             hk_i64 width, HK_GLOBAL float *sums)
 {
-    const hk_u32 dtype = rows->tokens.rows.dtype;
-    hk_i32 bucket[HK_HASH_BATCH];
+    const hk_i64 left = rows->end - i, row = rows->tokens.rows.row;
+    HK_GLOBAL const hk_i32 *const buckets = rows->bucket + i * rows->step;
+    HK_GLOBAL const char *const from =
+        rows->tokens.rows.base + i * row + t * rows->tokens.rows.channel * hk_size(dtype);
+    hk_i32 bucket[HK_HASH_BATCH], j, k;
     hk_u32 x[HK_HASH_BATCH];
     float sum[HK_HASH_BATCH];
-    int j, k;
 
     HK_UNROLL
     for (j = 0; j < HK_HASH_BATCH; j++)
-        bucket[j] = i + j < rows->end ? rows->bucket[(i + j) * rows->step] : -1;
+        bucket[j] = j < left ? buckets[j * rows->step] : -1;
     HK_UNROLL
     for (j = 0; j < HK_HASH_BATCH; j++) {
         x[j] = 0;
         sum[j] = 0.0f;
         if (bucket[j] < 0)
             continue;
-        x[j] = hk_bits_load(dtype, hk_token_row(&rows->tokens, i + j),
-                            t * rows->tokens.rows.channel);
+        x[j] = hk_bits_load(dtype, from + j * row, 0);
         sum[j] = sums[bucket[j] * width + t];
     }
     HK_UNROLL
@@ -42,8 +43,8 @@ HK_FN void hk_hash_batch(const struct hk_hash_rows *rows, hk_i64 i, hk_i64 t, hk
     }
 }
 
-HK_FN void hk_hash_sum(const struct hk_hash *hash, const struct hk_hash_rows *rows, hk_u32 round,
-                       hk_i32 id)
+HK_INLINE void hk_hash_sum_of(hk_u32 dtype, const struct hk_hash *hash,
+                              const struct hk_hash_rows *rows, hk_u32 round, hk_i32 id)
 {
     HK_GLOBAL hk_i32 *const used = hk_hash_buckets(hash, round);
     HK_GLOBAL float *const sums = hk_hash_sums(hash, round);
@@ -57,8 +58,16 @@ HK_FN void hk_hash_sum(const struct hk_hash *hash, const struct hk_hash_rows *ro
     }
     for (t = id; t < rows->tokens.d; t += HK_THREADS) {
         for (i = rows->first; i < rows->end; i += HK_HASH_BATCH)
-            hk_hash_batch(rows, i, t, hash->select->width, sums);
+            hk_hash_batch(dtype, rows, i, t, hash->select->width, sums);
     }
+}
+
+HK_FN void hk_hash_sum(const struct hk_hash *hash, const struct hk_hash_rows *rows, hk_u32 round,
+                       hk_i32 id)
+{
+#define HK_SUM(type) hk_hash_sum_of(type, hash, rows, round, id)
+    HK_BY_NUMBER(rows->tokens.rows.dtype, HK_SUM);
+#undef HK_SUM
 }
 
 /* ---- steps ---- */

@@ -80,28 +80,71 @@ HK_FN hk_i32 hk_hash_column(hk_i32 id, const int i)
     return (id / HK_TILE_SLICE + i * (HK_THREADS / HK_TILE_SLICE)) * HK_QUAD;
 }
 
-HK_FN void hk_hash_load(const struct hk_hash_rows *rows, const struct hk_hash_matrix *matrix,
-                        const struct hk_hash_walk *at, hk_i32 id, struct hk_hash_brought *to)
+/* May quads of the matrix be loaded at once? */
+HK_FN int hk_hash_whole(const struct hk_hash_matrix *matrix)
 {
-    const hk_i64 first = at->slice * HK_TILE_SLICE, d = rows->tokens.d;
-    int i;
+    return matrix->column == 1 && matrix->columns % HK_QUAD == 0 && matrix->row % HK_QUAD == 0 &&
+           hk_address(matrix->base) % 16 == 0;
+}
+
+HK_INLINE void hk_hash_load_x(const int words, const struct hk_quads *x,
+                              const struct hk_tokens *tokens, hk_i64 first, hk_i64 end, hk_i64 t,
+                              hk_i32 id, struct hk_quad *to)
+{
+    const hk_i32 left = t < x->d ? (hk_i32)hk_min(end - first, HK_TILE) : 0;
+    HK_GLOBAL const char *const row = hk_byte(x->base, (first + hk_tile_line(id, 0)) * x->row);
+    const int some = tokens->mask.base != 0 || tokens->bucket != 0;
+    hk_i32 i;
 
     HK_UNROLL
     for (i = 0; i < HK_TILE_QUADS; i++) {
-        const hk_i64 row = rows->first + at->row + hk_tile_line(id, i);
-        const hk_i64 t = first + hk_tile_term(id), term = first + hk_hash_term(id);
-        const hk_i64 column = at->column + hk_hash_column(id, i);
+        const hk_i32 line = hk_tile_line(id, i);
 
-        hk_quad_clear(&to->x[i]);
-        hk_quad_clear(&to->r[i]);
-        if (t < d && row < rows->end && hk_token_present(&rows->tokens, row))
-            hk_quad_load(rows->tokens.rows.dtype, hk_token_row(&rows->tokens, row),
-                         rows->tokens.rows.channel, t, d, &to->x[i]);
-        if (term < d && column < matrix->columns)
-            hk_quad_load(HK_F32,
-                         (HK_GLOBAL const char *)(matrix->base + term * matrix->row),
-                         matrix->column, column, matrix->columns, &to->r[i]);
+        hk_quad_fill(&to[i], 0);
+        if (line < left && first + line < tokens->end &&
+            (!some || hk_token_present(tokens, first + line)))
+            hk_quad_load(words, x, row + i * HK_TILE_LINES * x->row, t, &to[i]);
     }
+}
+
+HK_INLINE void hk_hash_load_r(const int words, const struct hk_hash_matrix *matrix, hk_i64 term,
+                              hk_i64 first, hk_i32 id, struct hk_quad *to)
+{
+    struct hk_quads r;
+    hk_i32 i;
+
+    r.d = matrix->columns;
+    r.channel = matrix->column;
+    r.dtype = HK_F32;
+    HK_UNROLL
+    for (i = 0; i < HK_TILE_QUADS; i++) {
+        const hk_i64 column = first + hk_hash_column(id, i);
+
+        hk_quad_fill(&to[i], 0);
+        if (term < matrix->terms && column < matrix->columns)
+            hk_quad_load(words, &r,
+                         (HK_GLOBAL const char *)(matrix->base + term * matrix->row), column,
+                         &to[i]);
+    }
+}
+
+HK_FN void hk_hash_load(const struct hk_hash_rows *rows, const struct hk_hash_matrix *matrix,
+                        const struct hk_hash_walk *at, hk_i32 id, struct hk_hash_brought *to)
+{
+    const hk_i64 first = at->slice * HK_TILE_SLICE, t = first + hk_tile_term(id);
+    const struct hk_quads x = hk_quads_get(&rows->tokens.rows, rows->tokens.d);
+
+#define HK_LOAD(words)                                                                             \
+    hk_hash_load_x(words, &x, &rows->tokens, rows->first + at->row, rows->end, t, id, to->x)
+    HK_BY_WORDS(x.words, HK_LOAD);
+#undef HK_LOAD
+#define HK_LOAD(words)                                                                             \
+    hk_hash_load_r(words, matrix, first + hk_hash_term(id), at->column, id, to->r)
+    if (hk_hash_whole(matrix))
+        HK_LOAD(4);
+    else
+        HK_LOAD(0);
+#undef HK_LOAD
 }
 
 HK_FN void hk_hash_store(const struct hk_hash_rows *rows, hk_i32 id,
@@ -109,10 +152,11 @@ HK_FN void hk_hash_store(const struct hk_hash_rows *rows, hk_i32 id,
 {
     int i, j;
 
+#define HK_STORE(type) hk_tile_put(type, id, brought->x, to->x)
+    HK_BY_NUMBER(rows->tokens.rows.dtype, HK_STORE);
+#undef HK_STORE
     HK_UNROLL
     for (i = 0; i < HK_TILE_QUADS; i++) {
-        hk_quad_put(rows->tokens.rows.dtype, &brought->x[i],
-                    to->x + hk_tile_line(id, i) * HK_TILE_LINE + hk_tile_term(id));
         HK_UNROLL
         for (j = 0; j < HK_QUAD; j++)
             to->q[(hk_hash_column(id, i) + j) * HK_TILE_LINE + hk_hash_term(id)] =

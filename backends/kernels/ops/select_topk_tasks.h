@@ -58,9 +58,14 @@ HK_FN void hk_topk_find(const struct hk_call *call, hk_i64 group, hk_i64 task,
 {
     HK_GLOBAL const struct hk_select *select = HK_NUMBERS(call, struct hk_select);
     const hk_i64 first = task % select->parts * select->part_tokens;
+    struct hk_rows q;
     struct hk_topk topk;
 
     hk_topk_open(call, group, task / select->parts, &topk);
+    q = hk_rows_get(call, HK_SELECT_Q, topk.b, topk.head);
+    shared->x = hk_quads_get(&topk.tokens.rows, topk.tokens.d);
+    q.row |= call->arrays[HK_SELECT_Q].stride[3] * hk_size(q.dtype); /* where all rows lie */
+    shared->of_q = hk_quads_get(&q, topk.tokens.d);
     topk.call = 0;                      /* its memory is the thread's */
     shared->topk = topk;
     shared->first = first;
@@ -83,21 +88,21 @@ HK_FN void hk_topk_begin(const struct hk_call *call, HK_LOCAL struct hk_shared *
 }
 
 /* A slice, which lies in a place by turns; the next one comes. */
-HK_FN void hk_topk_slice(const struct hk_call *call, HK_LOCAL struct hk_shared *shared,
-                         const struct hk_topk_walk *at, hk_i32 id, struct hk_topk_mine *mine)
+HK_FN void hk_topk_slice(HK_LOCAL struct hk_shared *shared, const struct hk_topk_walk *at,
+                         hk_i32 id, struct hk_topk_mine *mine)
 {
     const int last = at->slice + 1 == hk_topk_slices(&shared->topk);
     const int more = !last || at->tile + 1 < hk_topk_tiles(shared);
     struct hk_topk_brought brought;
 
     if (more)
-        hk_topk_load(call, shared, last ? at->tile + 1 : at->tile, last ? 0 : at->slice + 1, id,
+        hk_topk_load(shared, last ? at->tile + 1 : at->tile, last ? 0 : at->slice + 1, id,
                      &brought);
     if (at->slice == 0)
         hk_tile_clear(&mine->sums);
     hk_tile_add(&shared->slice[at->number % 2], id, shared->topk.n, &mine->sums);
     if (more)
-        hk_topk_store(call, shared, id, &brought, &shared->slice[(at->number + 1) % 2]);
+        hk_topk_store(shared, id, &brought, &shared->slice[(at->number + 1) % 2]);
     if (last)
         hk_topk_leave(shared, at->tile, id, &mine->sums);
     if (at->slice == 0 && id == 0)
@@ -112,23 +117,30 @@ HK_FN void hk_topk_end(const struct hk_call *call, HK_LOCAL const struct hk_shar
     const struct hk_topk_list list = hk_topk_list_get(&shared->topk, row);
     const hk_i64 count = topk.select->count, parts = topk.select->parts;
     HK_GLOBAL hk_i64 *const to = topk.chosen + (row * parts + task % parts) * count;
-    struct hk_topk_cut cut = hk_topk_cut_find(&list, mine->held, count, count);
+    const hk_i32 n = (hk_i32)mine->held;
+    struct hk_topk_cut cut = hk_topk_cut_find(&list, n, count, count);
     struct hk_indices y;
-    hk_i64 place = 0, i;
+    hk_i64 place = 0;
+    hk_i32 i, j;
 
     topk.call = call;
     y.base = (HK_GLOBAL hk_i32 *)hk_topk_row(&topk, HK_SELECT_Y, row);
     y.step = topk.call->arrays[HK_SELECT_Y].stride[5];
-    for (i = 0; i < mine->held; i++) {
-        const hk_i32 order = list.orders[i * list.step], token = list.tokens[i * list.step];
+    for (i = 0; i < n; i += HK_TOPK_BATCH) {
+        hk_i32 order[HK_TOPK_BATCH], token[HK_TOPK_BATCH];
 
-        if (!hk_topk_stays(&cut, order))
-            continue;
-        if (parts == 1)
-            y.base[place * y.step] = token;
-        else
-            to[place] = hk_key_of(order, token);
-        place++;
+        hk_topk_batch(&list, list.orders, i, n, order);
+        hk_topk_batch(&list, list.tokens, i, n, token);
+        HK_UNROLL
+        for (j = 0; j < HK_TOPK_BATCH; j++) {
+            if (i + j >= n || !hk_topk_stays(&cut, order[j]))
+                continue;
+            if (parts == 1)
+                y.base[place * y.step] = token[j];
+            else
+                to[place] = hk_key_of(order[j], token[j]);
+            place++;
+        }
     }
     for (; place < count; place++) {
         if (parts == 1)
@@ -149,10 +161,10 @@ HK_PIECE void hk_topk_step(const struct hk_call *call, hk_i64 group, const struc
     } else if (at->state == HK_TOPK_BRING) {
         struct hk_topk_brought brought;
 
-        hk_topk_load(call, shared, 0, 0, id, &brought);
-        hk_topk_store(call, shared, id, &brought, &shared->slice[0]);
+        hk_topk_load(shared, 0, 0, id, &brought);
+        hk_topk_store(shared, id, &brought, &shared->slice[0]);
     } else if (at->state == HK_TOPK_SLICE) {
-        hk_topk_slice(call, shared, at, id, mine);
+        hk_topk_slice(shared, at, id, mine);
     } else if (at->state == HK_TOPK_TAKE) {
         hk_topk_take(shared, at->tile, id, mine);
     } else if (id < shared->topk.n) {
@@ -170,8 +182,9 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     at.tile = at.slice = at.number = 0;
     at.state = HK_TOPK_FIND;
     while (at.task < call->op->tasks[HK_PASS]) {
-        HK_EACH(id)
+        HK_EACH(id) {
             hk_topk_step(call, group, &at, shared, id, &mine[HK_OWN(id)]);
+        }
         HK_BARRIER();
         at = hk_topk_next(call, shared, at);
     }

@@ -24,6 +24,7 @@ struct hk_shared {
     struct hk_tile_slice slice[2];
     float scores[HK_TILE * HK_TILE_PITCH]; /* [token][row] */
     struct hk_topk topk;
+    struct hk_quads x, of_q;               /* of_q: but for its base */
     hk_i64 first, end;                     /* tokens of the part */
     HK_GLOBAL const char *q[HK_TILE];      /* rows; NULL from n on */
     float bars[HK_TILE];
@@ -56,39 +57,73 @@ HK_FN struct hk_topk_list hk_topk_list_get(HK_LOCAL const struct hk_topk *topk, 
     return list;
 }
 
+/* Some of a list's keys at once, for each waits for memory: orders from i on, of those that are not
+ * there the least. */
+#define HK_TOPK_BATCH 16
+
+HK_FN void hk_topk_batch(const struct hk_topk_list *list, HK_GLOBAL const hk_i32 *of, hk_i32 i,
+                         hk_i32 n, hk_i32 *to)
+{
+    HK_GLOBAL const hk_i32 *const from = of + i * list->step;
+    hk_i32 j;
+
+    HK_UNROLL
+    for (j = 0; j < HK_TOPK_BATCH; j++)
+        to[j] = i + j < n ? from[j * list->step] : (hk_i32)0x80000000u;
+}
+
 /* Where a list is cut: all from `least` on stay, of those that are equal to it the first. */
 struct hk_topk_cut {
     hk_i64 least, equal, found;
 };
 
-HK_FN hk_i64 hk_topk_from(const struct hk_topk_list *list, hk_i64 n, hk_i64 least)
+HK_FN hk_i64 hk_topk_from(const struct hk_topk_list *list, hk_i32 n, hk_i64 least)
 {
     const hk_i32 border = (hk_i32)least;
-    hk_i64 found = 0, i;
+    hk_i32 found = 0, i, j;
 
-    HK_UNROLL_FEW
-    for (i = 0; i < n; i++)
-        found += list->orders[i * list->step] >= border ? 1 : 0;
+    for (i = 0; i < n; i += HK_TOPK_BATCH) {
+        hk_i32 order[HK_TOPK_BATCH];
+
+        hk_topk_batch(list, list->orders, i, n, order);
+        HK_UNROLL
+        for (j = 0; j < HK_TOPK_BATCH; j++)
+            found += i + j < n && order[j] >= border ? 1 : 0;
+    }
     return found;
 }
 
+/* The smallest and the largest of n orders; without any the largest is the less. */
+HK_FN void hk_topk_ends(const struct hk_topk_list *list, hk_i32 n, hk_i32 *low, hk_i32 *high)
+{
+    hk_i32 i, j;
+
+    *low = 0x7fffffff;
+    *high = (hk_i32)0x80000000u;
+    for (i = 0; i < n; i += HK_TOPK_BATCH) {
+        hk_i32 order[HK_TOPK_BATCH];
+
+        hk_topk_batch(list, list->orders, i, n, order);
+        HK_UNROLL
+        for (j = 0; j < HK_TOPK_BATCH; j++) {
+            *high = order[j] > *high ? order[j] : *high;
+            *low = i + j < n && order[j] < *low ? order[j] : *low;
+        }
+    }
+}
+
 /* Halves what lies between the smallest and the largest until `count` to `most` of n keys stay. */
-HK_FN struct hk_topk_cut hk_topk_cut_find(const struct hk_topk_list *list, hk_i64 n, hk_i64 count,
+HK_FN struct hk_topk_cut hk_topk_cut_find(const struct hk_topk_list *list, hk_i32 n, hk_i64 count,
                                           hk_i64 most)
 {
-    hk_i64 high = HK_NO_KEY, above = 0, i;
     struct hk_topk_cut cut;
+    hk_i64 high, above = 0;
+    hk_i32 first, last;
 
-    cut.least = ~HK_NO_KEY;
+    hk_topk_ends(list, n, &first, &last);
+    cut.least = first;
     cut.found = cut.equal = n;
-    HK_UNROLL_FEW
-    for (i = 0; i < n; i++) {
-        const hk_i64 order = list->orders[i * list->step];
-
-        cut.least = hk_min(order, cut.least);
-        high = hk_max(order, high);
-    }
-    high++;                             /* `above` keys are high or more */
+    high = (hk_i64)last + 1;            /* `above` keys are high or more */
     while (cut.found > most && high - cut.least > 1) {
         const hk_i64 middle = cut.least + (high - cut.least) / 2;
         const hk_i64 found = hk_topk_from(list, n, middle);
@@ -121,20 +156,26 @@ HK_FN void hk_topk_cut_list(HK_LOCAL const struct hk_topk *topk, hk_i32 row,
 {
     const hk_i64 count = topk->select->count, spare = topk->select->room - count;
     const struct hk_topk_list list = hk_topk_list_get(topk, row);
+    const hk_i32 n = (hk_i32)mine->held;
     struct hk_topk_cut cut;
-    hk_i64 kept = 0, i;
+    hk_i32 kept = 0, i, j;
 
-    if (mine->held <= count + spare / 4)
+    if (n <= count + spare / 4)
         return;
-    cut = hk_topk_cut_find(&list, mine->held, count, count + spare / 4);
+    cut = hk_topk_cut_find(&list, n, count, count + spare / 4);
     mine->bar = hk_order_bar((hk_i32)cut.least);
-    for (i = 0; i < mine->held; i++) {
-        const hk_i32 order = list.orders[i * list.step];
+    for (i = 0; i < n; i += HK_TOPK_BATCH) {
+        hk_i32 order[HK_TOPK_BATCH], token[HK_TOPK_BATCH];
 
-        if (hk_topk_stays(&cut, order)) {
-            list.orders[kept * list.step] = order;
-            list.tokens[kept * list.step] = list.tokens[i * list.step];
-            kept++;
+        hk_topk_batch(&list, list.orders, i, n, order);
+        hk_topk_batch(&list, list.tokens, i, n, token);
+        HK_UNROLL
+        for (j = 0; j < HK_TOPK_BATCH; j++) {
+            if (i + j < n && hk_topk_stays(&cut, order[j])) {
+                list.orders[kept * list.step] = order[j];
+                list.tokens[kept * list.step] = token[j];
+                kept++;
+            }
         }
     }
     mine->held = kept;
@@ -156,46 +197,66 @@ HK_FN hk_i64 hk_topk_tiles(HK_LOCAL const struct hk_shared *shared)
     return hk_max((shared->end - shared->first + HK_TILE - 1) / HK_TILE, 0);
 }
 
-/* Slice `number` of the part's tiles: what is not there is 0. */
-HK_FN void hk_topk_load(const struct hk_call *call, HK_LOCAL const struct hk_shared *shared,
-                        hk_i64 tile, hk_i64 slice, hk_i32 id, struct hk_topk_brought *to)
+/* Quads of x of a slice of a tile; what is not there is 0. */
+HK_INLINE void hk_topk_load_x(const int words, HK_LOCAL const struct hk_shared *shared, hk_i64 tile,
+                              hk_i64 t, hk_i32 id, struct hk_quad *to)
 {
-    const struct hk_tokens tokens = shared->topk.tokens;
-    HK_GLOBAL const struct hk_array *q = call->arrays + HK_SELECT_Q;
-    const hk_i64 t = slice * HK_TILE_SLICE + hk_tile_term(id), d = tokens.d;
-    int i;
+    const struct hk_quads x = shared->x;
+    const struct hk_entries mask = shared->topk.tokens.mask;
+    const hk_i64 first = shared->first + tile * HK_TILE;
+    const hk_i32 left = t < x.d ? (hk_i32)hk_min(shared->end - first, HK_TILE) : 0;
+    HK_GLOBAL const char *const row = hk_byte(x.base, (first + hk_tile_line(id, 0)) * x.row);
+    hk_i32 i;
 
     HK_UNROLL
     for (i = 0; i < HK_TILE_QUADS; i++) {
         const hk_i32 line = hk_tile_line(id, i);
-        const hk_i64 token = shared->first + tile * HK_TILE + line;
-        HK_GLOBAL const char *const row = shared->q[line];
 
-        hk_quad_clear(&to->x[i]);
-        hk_quad_clear(&to->q[i]);
-        if (t < d && token < shared->end && hk_token_present(&tokens, token))
-            hk_quad_load(tokens.rows.dtype, hk_token_row(&tokens, token), tokens.rows.channel, t, d,
-                         &to->x[i]);
-        if (t < d && row)
-            hk_quad_load(q->dtype, row, q->stride[5], t, d, &to->q[i]);
+        hk_quad_fill(&to[i], 0);
+        if (line < left && (!mask.base || hk_entry_u8(&mask, first + line) != 0))
+            hk_quad_load(words, &x, row + i * HK_TILE_LINES * x.row, t, &to[i]);
     }
 }
 
-HK_FN void hk_topk_store(const struct hk_call *call, HK_LOCAL const struct hk_shared *shared,
-                         hk_i32 id, const struct hk_topk_brought *brought,
-                         HK_LOCAL struct hk_tile_slice *to)
+/* The same of q. */
+HK_INLINE void hk_topk_load_q(const int words, HK_LOCAL const struct hk_shared *shared, hk_i64 t,
+                              hk_i32 id, struct hk_quad *to)
 {
-    const hk_u32 x = shared->topk.tokens.rows.dtype;
-    const hk_u32 q = call->arrays[HK_SELECT_Q].dtype;
-    int i;
+    const struct hk_quads q = shared->of_q;
+    hk_i32 i;
 
     HK_UNROLL
     for (i = 0; i < HK_TILE_QUADS; i++) {
-        const hk_i32 at = hk_tile_line(id, i) * HK_TILE_LINE + hk_tile_term(id);
+        HK_GLOBAL const char *const row = shared->q[hk_tile_line(id, i)];
 
-        hk_quad_put(x, &brought->x[i], to->x + at);
-        hk_quad_put(q, &brought->q[i], to->q + at);
+        hk_quad_fill(&to[i], 0);
+        if (t < q.d && row)
+            hk_quad_load(words, &q, row, t, &to[i]);
     }
+}
+
+HK_FN void hk_topk_load(HK_LOCAL const struct hk_shared *shared, hk_i64 tile, hk_i64 slice,
+                        hk_i32 id, struct hk_topk_brought *to)
+{
+    const hk_i64 t = slice * HK_TILE_SLICE + hk_tile_term(id);
+
+#define HK_LOAD(words) hk_topk_load_x(words, shared, tile, t, id, to->x)
+    HK_BY_WORDS(shared->x.words, HK_LOAD);
+#undef HK_LOAD
+#define HK_LOAD(words) hk_topk_load_q(words, shared, t, id, to->q)
+    HK_BY_WORDS(shared->of_q.words, HK_LOAD);
+#undef HK_LOAD
+}
+
+HK_FN void hk_topk_store(HK_LOCAL const struct hk_shared *shared, hk_i32 id,
+                         const struct hk_topk_brought *brought, HK_LOCAL struct hk_tile_slice *to)
+{
+#define HK_STORE(type) hk_tile_put(type, id, brought->x, to->x)
+    HK_BY_NUMBER(shared->x.dtype, HK_STORE);
+#undef HK_STORE
+#define HK_STORE(type) hk_tile_put(type, id, brought->q, to->q)
+    HK_BY(HK_FLOAT_TYPES, shared->of_q.dtype, HK_STORE);
+#undef HK_STORE
 }
 
 /* ---- scores ---- */
