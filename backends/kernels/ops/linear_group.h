@@ -12,22 +12,26 @@
 
 #define HK_HAS_SHARED 1
 
-/* Pass 0 has tiles as large as registers allow (Intel's are of sub-groups, and fewer), pass 1 has
- * small ones, of which there are more. */
-#if HK_PASS == 0 && HK_GROUP_SUMS >= 64
-#define HK_OWN_X 8
-#else
+/* Pass 0 has tiles as large as registers allow, pass 1 has small ones, of which there are more.
+ * Intel's registers are of sub-groups, and fewer. */
+#if HK_GROUP_SUMS < 32 || HK_LEAST_LANES
 #define HK_OWN_X 4
-#endif
-#if HK_PASS == 0 && HK_GROUP_SUMS >= 32 && !HK_LEAST_LANES
+#define HK_OWN_W 4
+#elif HK_PASS == 1
+#define HK_OWN_X 8
+#define HK_OWN_W 4
+#elif HK_GROUP_SUMS < 64
+#define HK_OWN_X 4
 #define HK_OWN_W 8
 #else
-#define HK_OWN_W 4
+#define HK_OWN_X 8
+#define HK_OWN_W 8
 #endif
 
-#define HK_SIDE 16              /* threads along each side of a tile */
-#define HK_TILE_X (HK_SIDE * HK_OWN_X)
-#define HK_TILE_W (HK_SIDE * HK_OWN_W)
+#define HK_SIDE_W 16            /* threads along a row of a tile */
+#define HK_SIDE_X (HK_THREADS / HK_SIDE_W)
+#define HK_TILE_X (HK_SIDE_X * HK_OWN_X)
+#define HK_TILE_W (HK_SIDE_W * HK_OWN_W)
 #define HK_SLICE 16             /* terms */
 #define HK_SLICE_FIRST 12       /* of those, before the next slice goes to shared memory */
 #define HK_SUMS (HK_OWN_X * HK_OWN_W)
@@ -37,8 +41,8 @@
 #define HK_QUADS_X (HK_TILE_X * HK_SLICE / HK_QUAD / HK_THREADS)
 #define HK_QUADS_W (HK_TILE_W * HK_SLICE / HK_QUAD / HK_THREADS)
 
-#if HK_SIDE * HK_SIDE != HK_THREADS
-#error "threads share the sums of a tile"
+#if HK_THREADS != 256 && HK_THREADS != 128
+#error "bits of threads' numbers are parted for so many"
 #endif
 
 /* Lines of terms, with a gap so that the threads of a wave write different banks. */
@@ -82,10 +86,10 @@ HK_INLINE void hk_linear_products(HK_LOCAL const float *x_from, HK_LOCAL const f
 
     HK_UNROLL
     for (i = 0; i < HK_OWN_X; i += 4)
-        hk_local_get4(x_from + i / 4 * (HK_SIDE * 4), x + i);
+        hk_local_get4(x_from + i / 4 * (HK_SIDE_X * 4), x + i);
     HK_UNROLL
     for (k = 0; k < HK_OWN_W; k += 4)
-        hk_local_get4(w_from + k / 4 * (HK_SIDE * 4), w + k);
+        hk_local_get4(w_from + k / 4 * (HK_SIDE_W * 4), w + k);
     HK_UNROLL
     for (i = 0; i < HK_OWN_X; i++) {
         HK_UNROLL

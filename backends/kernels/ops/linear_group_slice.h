@@ -12,12 +12,12 @@
 /* Threads whose numbers are near each other have few rows and few outputs. */
 HK_FN hk_i32 hk_own_x(hk_i32 id, const int i)
 {
-    return ((id & 1) | (id >> 3 & 2) | (id >> 4 & 12)) * 4 + i / 4 * (HK_SIDE * 4) + i % 4;
+    return ((id & 1) | (id >> 3 & 2) | (id >> 4 & 12)) * 4 + i / 4 * (HK_SIDE_X * 4) + i % 4;
 }
 
 HK_FN hk_i32 hk_own_w(hk_i32 id, const int k)
 {
-    return ((id >> 1 & 7) | (id >> 2 & 8)) * 4 + k / 4 * (HK_SIDE * 4) + k % 4;
+    return ((id >> 1 & 7) | (id >> 2 & 8)) * 4 + k / 4 * (HK_SIDE_W * 4) + k % 4;
 }
 
 /* The line of a tile of `lines` that a thread brings, and where in the slice stretch j begins. */

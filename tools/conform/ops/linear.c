@@ -283,6 +283,8 @@ static const char *const named[] = {
     "op=linear n=13 in=131 out=33 kernel=5 tail=centre left=2 fill=special",
     "op=linear n=7 in=131 kernel=3 tail=end w.h=1",
     "op=linear n=1 in=600 out=300 w.t=f16 w.s=transposed",
+    "op=linear n=2 in=131 out=33",
+    "op=linear n=250 in=64 out=250 kernel=3 tail=centre left=1 fill=special",
 };
 
 FIXED_CALLS(heed_linear)
