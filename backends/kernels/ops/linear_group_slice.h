@@ -133,12 +133,12 @@ HK_FN void hk_linear_tap_end(HK_LOCAL const struct hk_shared *shared, hk_i64 sli
     mine->w_at += (task.w_tap - in) * hk_size(task.w_dtype);
 }
 
-/* Of the step's next slice. */
+/* A slice is asked for. */
 HK_FN void hk_linear_load(HK_LOCAL const struct hk_shared *shared,
                           const struct hk_linear_sizes *sizes, const struct hk_linear_walk *at,
-                          hk_i32 id, struct hk_linear_mine *mine)
+                          hk_i64 slice, hk_i32 id, struct hk_linear_mine *mine)
 {
-    const hk_i64 slice = at->step - 1, u = slice * HK_SLICE;
+    const hk_i64 u = slice * HK_SLICE;
     int j;
 
     if (slice < mine->plain) {
@@ -172,10 +172,9 @@ HK_FN void hk_linear_load(HK_LOCAL const struct hk_shared *shared,
 
 /* What was loaded goes to its slice's part of shared memory. */
 HK_FN void hk_linear_put(HK_LOCAL struct hk_shared *shared, const struct hk_linear_sizes *sizes,
-                         const struct hk_linear_walk *at, hk_i32 id,
-                         const struct hk_linear_mine *mine)
+                         hk_i64 slice, hk_i32 id, const struct hk_linear_mine *mine)
 {
-    const hk_i32 to = (hk_i32)(at->step - 1) & 1, row = hk_line(id, HK_TILE_X);
+    const hk_i32 to = (hk_i32)slice & 1, row = hk_line(id, HK_TILE_X);
     const hk_i32 output = hk_line(id, HK_TILE_W);
     int i, j;
 
