@@ -75,193 +75,9 @@ HK_FN hk_i64 hk_linear_slab_term(const struct hk_linear_few *few, hk_i64 n)
     return (round << few->blocks) * HK_LINEAR_BLOCK + (slab << few->terms);
 }
 
-/* ---- weights of a slab ---- */
+#include "linear_group_slab.h"
 
-/* A line of shared memory, as a thread's chain, is an output and a block, blocks first. The lines
- * of the pieces that a thread brings are HK_THREADS / HK_PIECES apart, a multiple of the blocks, so
- * all of them are of one block. */
-HK_FN hk_i32 hk_linear_piece_line(hk_i32 id, int j)
-{
-    return id / HK_PIECES + j * (HK_THREADS / HK_PIECES);
-}
-
-HK_FN hk_i32 hk_linear_piece_output(const struct hk_linear_few *few, hk_i32 id, int j, hk_i64 outs)
-{
-    return (hk_i32)hk_min(hk_linear_piece_line(id, j) >> few->blocks, outs - 1);
-}
-
-/* The first term of them. */
-HK_FN hk_i64 hk_linear_piece_term(const struct hk_linear_few *few, hk_i64 n, hk_i32 id)
-{
-    const hk_i32 block = id / HK_PIECES & ((1 << few->blocks) - 1);
-
-    return hk_linear_slab_term(few, n) + block * HK_LINEAR_BLOCK +
-           (id % HK_PIECES << (few->terms - 3)); /* HK_PIECES is 2^3 */
-}
-
-HK_FN void hk_linear_w_plain(HK_LOCAL const struct hk_shared *shared,
-                             const struct hk_linear_few *few, hk_i64 n, hk_i32 id,
-                             struct hk_linear_raw *w)
-{
-    const hk_i64 u = hk_linear_piece_term(few, n, id);
-    HK_GLOBAL const char *const at = shared->w_at + (u << (7 - few->terms)); /* HK_SLAB is 2^7 */
-    const hk_u32 step = shared->w_step;
-    const hk_i64 outs = shared->task.outs;
-    int j, k;
-
-    if (u < shared->task.terms) {
-        HK_UNROLL
-        for (j = 0; j < HK_PIECES; j++)
-            hk_load_words(at + (hk_u64)(hk_u32)hk_linear_piece_output(few, id, j, outs) * step, 4,
-                          w[j].word);
-        return;
-    }
-    HK_UNROLL
-    for (j = 0; j < HK_PIECES; j++) {
-        HK_UNROLL
-        for (k = 0; k < 4; k++)
-            w[j].word[k] = 0;
-    }
-}
-
-/* What is loaded moves up, as indexes of what lies in registers must be known. */
-HK_FN void hk_linear_w_any(const struct hk_linear_task *task, const struct hk_linear_few *few,
-                           hk_i64 n, hk_i32 id, struct hk_linear_raw *w)
-{
-    const hk_i64 u = hk_linear_piece_term(few, n, id);
-    int j, k;
-
-    HK_NO_UNROLL
-    for (j = 0; j < HK_PIECES; j++) {
-        const struct hk_linear_line from =
-            hk_linear_w_line(task, task->at + hk_linear_piece_output(few, id, j, task->outs));
-
-        HK_UNROLL
-        for (k = 0; k + 1 < HK_PIECES; k++)
-            w[k] = w[k + 1];
-        hk_linear_some(task, &from, u, 4, 1, w + HK_PIECES - 1);
-    }
-}
-
-HK_FN void hk_linear_w_load(HK_LOCAL const struct hk_shared *shared,
-                            const struct hk_linear_few *few, hk_i64 n, hk_i32 id,
-                            struct hk_linear_raw *w)
-{
-    const struct hk_linear_task task = shared->task;
-
-    if (shared->w_plain)
-        hk_linear_w_plain(shared, few, n, id, w);
-    else
-        hk_linear_w_any(&task, few, n, id, w);
-}
-
-/* What was loaded goes to shared memory. */
-HK_FN void hk_linear_w_put(HK_LOCAL struct hk_shared *shared, hk_i32 id,
-                           const struct hk_linear_mine *mine)
-{
-    int i, j;
-
-    HK_UNROLL
-    for (j = 0; j < HK_PIECES; j++) {
-        HK_LOCAL hk_u32 *to =
-            &shared->w[hk_linear_piece_line(id, j)][id % HK_PIECES * (HK_PIECE_BYTES / 4)];
-
-        HK_UNROLL
-        for (i = 0; i < 4; i++)
-            to[i] = mine->w[j].word[i];
-    }
-}
-
-/* ---- x of a slab ---- */
-
-/* Quads are counted through: a line is a row and a block, blocks first. */
-HK_FN hk_i32 hk_linear_x_line_of(const struct hk_linear_few *few, hk_i32 e)
-{
-    return e >> (few->terms - 2); /* HK_QUAD is 2^2 */
-}
-
-HK_FN hk_i32 hk_linear_x_quads(hk_i64 rows, const struct hk_linear_few *few)
-{
-    return (hk_i32)rows << few->blocks << (few->terms - 2);
-}
-
-/* The quad's first term in slab n. */
-HK_FN hk_i64 hk_linear_x_term(const struct hk_linear_few *few, hk_i64 n, hk_i32 e)
-{
-    const hk_i32 block = hk_linear_x_line_of(few, e) & ((1 << few->blocks) - 1);
-
-    return hk_linear_slab_term(few, n) + block * HK_LINEAR_BLOCK +
-           (e & ((1 << (few->terms - 2)) - 1)) * HK_QUAD;
-}
-
-/* HK_X_QUADS quads from quad e on, of the thread, of `all`. */
-HK_FN void hk_linear_x_plain(HK_LOCAL const struct hk_shared *shared,
-                             const struct hk_linear_few *few, hk_i64 n, hk_i32 e, hk_i32 all,
-                             struct hk_linear_raw *x)
-{
-    const hk_u32 dtype = shared->task.x.dtype;
-    int j;
-
-    HK_UNROLL
-    for (j = 0; j < HK_X_QUADS; j++, e += HK_THREADS) {
-        const hk_i64 u = hk_linear_x_term(few, n, e);
-        const hk_u32 row = (hk_u32)(hk_linear_x_line_of(few, e) >> few->blocks);
-        HK_GLOBAL const char *from =
-            shared->x_at + (hk_u64)row * shared->x_step + u * (dtype == HK_F32 ? 4 : 2);
-
-        x[j].word[0] = x[j].word[1] = x[j].word[2] = x[j].word[3] = 0;
-        if (e >= all || u >= shared->task.terms)
-            continue;
-        if (dtype == HK_F32)
-            hk_load_words(from, 4, x[j].word);
-        else
-            hk_load_words(from, 2, x[j].word);
-    }
-}
-
-HK_FN void hk_linear_x_put(hk_u32 dtype, const struct hk_linear_few *few, hk_i32 e,
-                           const hk_u32 *x, HK_LOCAL struct hk_shared *shared)
-{
-    const hk_i32 line = hk_linear_x_line_of(few, e);
-    float quad[HK_QUAD];
-
-#define HK_WIDEN(type) hk_quad_widen(type, x, quad)
-    HK_BY(HK_FLOAT_TYPES, dtype, HK_WIDEN);
-#undef HK_WIDEN
-    hk_local_put4(&shared->x[line][(e & ((1 << (few->terms - 2)) - 1)) * HK_QUAD], quad);
-}
-
-HK_FN void hk_linear_x_put_some(HK_LOCAL struct hk_shared *shared, const struct hk_linear_few *few,
-                                hk_i32 e, hk_i32 all, const struct hk_linear_raw *x)
-{
-    int j;
-
-    HK_UNROLL
-    for (j = 0; j < HK_X_QUADS; j++, e += HK_THREADS) {
-        if (e < all)
-            hk_linear_x_put(shared->task.x.dtype, few, e, x[j].word, shared);
-    }
-}
-
-HK_FN void hk_linear_x_any(HK_LOCAL struct hk_shared *shared, const struct hk_linear_few *few,
-                           hk_i64 n, hk_i32 id, hk_i32 all)
-{
-    const struct hk_linear_task task = shared->task;
-    hk_i32 e;
-
-    HK_NO_UNROLL
-    for (e = id; e < all; e += HK_THREADS) {
-        const struct hk_linear_line from = hk_linear_x_line(
-            &task, task.strip.first + (hk_linear_x_line_of(few, e) >> few->blocks));
-        struct hk_linear_raw raw;
-
-        hk_linear_some(&task, &from, hk_linear_x_term(few, n, e), hk_quad_words(from.dtype), 1,
-                       &raw);
-        hk_linear_x_put(from.dtype, few, e, raw.word, shared);
-    }
-}
-
-/* ---- its products ---- */
+/* ---- products of a slab ---- */
 
 HK_INLINE void hk_linear_quad(const float *w, HK_LOCAL const float *x, hk_i32 line, float *chain,
                               const int rows)
@@ -445,14 +261,13 @@ HK_PIECE void hk_linear_bring(HK_LOCAL struct hk_shared *shared, hk_i64 n, hk_i3
     const int there = n > 0 && n <= few->steps, plain = (int)shared->x_plain;
     const hk_i32 all = hk_linear_x_quads(shared->task.strip.count, few);
     struct hk_linear_raw x[HK_X_QUADS];
-    hk_i32 e;
+    hk_i32 first;
 
     HK_FORGET(id);
-    e = id;
     if (n > few->steps || (n > 1 && ((hk_i32)(n - 1) & ((1 << few->slabs) - 1)) == 0))
         hk_linear_join(shared, few, id, n > few->steps);
     if (there && plain)
-        hk_linear_x_plain(shared, few, n - 1, e, all, x);
+        hk_linear_x_plain(shared, few, n - 1, 0, id, all, x);
     if (there)
         hk_linear_w_put(shared, id, mine);
     if (n < few->steps)
@@ -463,11 +278,11 @@ HK_PIECE void hk_linear_bring(HK_LOCAL struct hk_shared *shared, hk_i64 n, hk_i3
         hk_linear_x_any(shared, few, n - 1, id, all);
         return;
     }
-    hk_linear_x_put_some(shared, few, e, all, x);
+    hk_linear_x_put_some(shared, few, 0, id, all, x);
     HK_NO_UNROLL
-    for (e += HK_X_QUADS * HK_THREADS; e - id < all; e += HK_X_QUADS * HK_THREADS) {
-        hk_linear_x_plain(shared, few, n - 1, e, all, x);
-        hk_linear_x_put_some(shared, few, e, all, x);
+    for (first = HK_X_QUADS * HK_THREADS; first < all; first += HK_X_QUADS * HK_THREADS) {
+        hk_linear_x_plain(shared, few, n - 1, first, id, all, x);
+        hk_linear_x_put_some(shared, few, first, id, all, x);
     }
 }
 

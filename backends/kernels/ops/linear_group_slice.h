@@ -20,15 +20,20 @@ HK_FN hk_i32 hk_own_w(hk_i32 id, const int k)
     return ((id >> 1 & 7) | (id >> 2 & 8)) * 4 + k / 4 * (HK_SIDE_W * 4) + k % 4;
 }
 
-/* The line of a tile of `lines` that a thread brings, and where in the slice stretch j begins. */
+/* The line of a tile of `lines` that a thread brings, beside a neighbour where there are threads
+ * enough, and where in the slice stretch j begins. */
+#define HK_LINE_THREADS(lines) (HK_THREADS >= 2 * (lines) ? 2 : 1)
+
 HK_FN hk_i32 hk_line(hk_i32 id, const int lines)
 {
-    return id / 2 % lines;
+    return id / HK_LINE_THREADS(lines) % lines;
 }
 
 HK_FN hk_i32 hk_line_term(hk_i32 id, int j, const int lines)
 {
-    return (id % 2 + (id + j * HK_THREADS) / (2 * lines) * 2) * HK_QUAD;
+    const int n = HK_LINE_THREADS(lines);
+
+    return (id % n + (id + j * HK_THREADS) / (n * lines) * n) * HK_QUAD;
 }
 
 /* Rows and outputs behind the last are those once more: nothing is made of their sums. */
@@ -100,7 +105,7 @@ HK_INLINE void hk_linear_load_plain(hk_u32 dtype, HK_GLOBAL const char **at,
 
     HK_UNROLL
     for (j = 0; j < quads; j++)
-        hk_load_words(*at + j * (HK_THREADS / (2 * lines) * 2 * HK_QUAD) * size, size,
+        hk_load_words(*at + j * (HK_THREADS / lines * HK_QUAD) * size, size,
                       raw[j].word);
     *at += HK_SLICE * size;
 }
