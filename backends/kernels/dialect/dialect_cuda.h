@@ -48,12 +48,13 @@ typedef unsigned short hk_u16;
 #define HK_OWN(id) 0
 /* What follows from a thread's number is found again in each part of a step: held over the whole
  * walk it would take most of the registers. */
+#define HK_FORGET(id) asm volatile("" : "+r"(id))
 HK_FN hk_i32 hk_thread(void)
 {
     hk_i32 id = (hk_i32)threadIdx.x;
 
 #if HK_IN_REGISTERS
-    asm volatile("" : "+r"(id));
+    HK_FORGET(id);
 #endif
     return id & (HK_THREADS - 1);
 }
