@@ -71,7 +71,7 @@ HK_FN struct hk_few_step hk_few_step_get(const struct hk_group *g)
     step.share = hk_few_share(step.rows);
     step.d = (hk_i32)d;
     step.width = (hk_i32)hk_min(plan->d_v - g->pass, HK_WIDTH);
-    step.slabs = (hk_i32)((d + 2 * HK_SLAB - 1) / (2 * HK_SLAB)) * 2;
+    step.slabs = (hk_i32)((hk_max(d, 1) + 2 * HK_SLAB - 1) / (2 * HK_SLAB)) * 2;
     step.keys = (hk_i32)g->shared->few.count * HK_BLOCK;
     step.stages = d > HK_KEPT || !g->shared->has_q;
     if (step.keys == 0)
@@ -81,20 +81,16 @@ HK_FN struct hk_few_step hk_few_step_get(const struct hk_group *g)
 
 /* ---- slabs: those of K, then those of V ---- */
 
-/* Slab number s, if there is one, as the h-th of the two that are on their way. */
+/* Slab number s of V, if there is one, as the h-th of the two that are on their way. */
 HK_FN void hk_few_fetch(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
                         hk_i32 s, const hk_i32 h, struct hk_mine *me)
 {
-    const hk_i32 k0 = (s - step->slabs) * HK_SLAB_KEYS;
-
-    if (s < step->slabs) {
-        hk_fetch_k(g, id, step, s * HK_SLAB, me, h);
-    } else if (k0 < step->keys) {
-        hk_fetch_v(g, id, step, k0, me->next[h]);
+    if (s * HK_SLAB_KEYS >= step->keys)
+        return;
+    hk_fetch_v(g, id, step, s * HK_SLAB_KEYS, me->next[h]);
 #if HK_SCALES
-        hk_fetch_scales(g, id, step, k0, me->scale[h]);
+    hk_fetch_scales(g, id, step, s * HK_SLAB_KEYS, me->scale[h]);
 #endif
-    }
 }
 
 /* ---- scores ---- */
@@ -130,7 +126,10 @@ HK_FN void hk_few_key_slab(const struct hk_group *g, struct hk_mine *mine,
     }
     HK_BARRIER();
     HK_EACH(id) {
-        hk_few_fetch(g, id, step, s + 2, h, &mine[HK_OWN(id)]);
+        if (s + 2 < step->slabs)
+            hk_fetch_k(g, id, step, t0 + 2 * HK_SLAB, &mine[HK_OWN(id)], h);
+        else
+            hk_few_fetch(g, id, step, s + 2 - step->slabs, h, &mine[HK_OWN(id)]);
         hk_few_key(g, id, step, t0, &mine[HK_OWN(id)]);
     }
 }
@@ -216,7 +215,7 @@ HK_FN void hk_few_value_slab(const struct hk_group *g, struct hk_mine *mine,
         const int has = k0 < step->keys && id % HK_WIDTH < step->width &&
                         id / HK_WIDTH * step->share < step->rows;
 
-        hk_few_fetch(g, id, step, step->slabs + k0 / HK_SLAB_KEYS + 2, h, &mine[HK_OWN(id)]);
+        hk_few_fetch(g, id, step, k0 / HK_SLAB_KEYS + 2, h, &mine[HK_OWN(id)]);
         if (has && step->share == HK_ROWS / 4)
             hk_few_channel(g, id, k0, HK_ROWS / 4, &mine[HK_OWN(id)]);
         else if (has)
@@ -274,8 +273,8 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
     step = hk_few_step_get(g);
     HK_EACH(id) {
         hk_find_k(g, id, &mine[HK_OWN(id)]);
-        hk_few_fetch(g, id, &step, 0, 0, &mine[HK_OWN(id)]);
-        hk_few_fetch(g, id, &step, 1, 1, &mine[HK_OWN(id)]);
+        hk_fetch_k(g, id, &step, 0, &mine[HK_OWN(id)], 0);
+        hk_fetch_k(g, id, &step, HK_SLAB, &mine[HK_OWN(id)], 1);
         hk_few_mask(g, id, &mine[HK_OWN(id)]);
         hk_few_clear(&mine[HK_OWN(id)]);
     }

@@ -76,7 +76,7 @@ struct hk_mine {
 struct hk_few_step {
     hk_i32 rows, share;         /* of the strip; those whose outputs a thread has */
     hk_i32 d, width;            /* channels of K; of V in the pass */
-    hk_i32 slabs, keys;         /* slabs of K, an even number of them; places of keys */
+    hk_i32 slabs, keys;         /* slabs of K, an even number, two at least; places of keys */
     hk_i32 stages;              /* Q has to be staged */
 };
 
