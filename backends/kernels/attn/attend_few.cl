@@ -11,7 +11,7 @@
 #define HK_FEW 1
 #define HK_THREADS 256
 #define HK_WIDTH 128
-#if HK_KV
+#if HK_KV && !defined HK_RESIDENT
 #define HK_RESIDENT 2
 #endif
 #include "group_softmax.h"
