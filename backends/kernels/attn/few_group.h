@@ -36,6 +36,7 @@ struct hk_few_shared {
     float top[HK_BLOCKS * HK_ROWS];     /* what a block asks of its rows' references; NaN: none */
     float follow[HK_BLOCKS * HK_ROWS];  /* what it does to their sums, if it raised some: */
     hk_u32 marks[HK_BLOCKS];            /* HK_MARK_* */
+    hk_u32 touched, reserved;           /* hk_plan_touch */
     hk_i64 blocks[HK_BLOCKS];           /* of the step, the first `count` of them */
     hk_i64 count;
     hk_i64 first_chunk, end_chunk;      /* of the part, among the chunks of all sub-sources */

@@ -276,6 +276,23 @@ HK_FN HK_GLOBAL const struct hk_sub *hk_group_sub(const struct hk_group *g)
 
 /* ---- the strip and its rows ---- */
 
+#if HK_FEW
+/* What opens a strip and its sources is a long chain of loads from the plan: the threads fetch it
+ * side by side before. Nothing depends on what they find, which compilers must not know. */
+HK_FN void hk_plan_touch(const struct hk_call *call, hk_i32 id, HK_LOCAL struct hk_shared *shared)
+{
+    const hk_i32 bytes = (hk_i32)hk_min(call->plan->bytes, 32 * 1024);
+    hk_u32 all = 0;
+    hk_i32 at;
+
+    HK_NO_UNROLL
+    for (at = 32 * id; at + 4 <= bytes; at += 32 * HK_THREADS)
+        all |= *(HK_GLOBAL const hk_u32 *)(call->blob + at);
+    if (HK_SELDOM(all == 0xa5a5a5a5u))
+        hk_local_or(&shared->few.touched, 1);
+}
+#endif
+
 /* The strip of task `task`, for the channels of V from `pass` on. */
 HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
                          HK_LOCAL struct hk_shared *shared, struct hk_group *g)
@@ -289,6 +306,11 @@ HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
     g->pass = pass;
 #if HK_FEW
     g->number = 0;
+#endif
+#if HK_FEW
+    HK_EACH(id) {
+        hk_plan_touch(call, id, shared);
+    }
 #endif
     hk_task_find(call, task, &at);
     HK_EACH(id) {
