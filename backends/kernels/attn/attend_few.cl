@@ -95,6 +95,53 @@ HK_FN void hk_few_fetch(const struct hk_group *g, hk_i32 id, const struct hk_few
 
 /* ---- scores ---- */
 
+#if HK_KV
+/* The scores of the thread's key with the channels of a slab. */
+HK_FN void hk_few_key(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step, hk_i32 s,
+                      const hk_i32 h, struct hk_mine *me)
+{
+    const hk_i32 t0 = s * HK_SLAB, row = id / HK_PLACES * (HK_ROWS / 2);
+
+    if (id % HK_PLACES < step->keys && row < step->rows) {
+        if (!g->shared->k_wide && t0 < step->d)
+            hk_read_k(g, id, step->d, t0, me->next[h]);
+        if (HK_PLACES < HK_THREADS || step->rows <= HK_ROWS / 2)
+            hk_few_scores(g, row, HK_ROWS / 2, step->d, t0, h, me);
+        else
+            hk_few_scores(g, row, HK_ROWS, step->d, t0, h, me);
+    }
+    if (s + 2 >= step->slabs)
+        hk_few_fetch(g, id, step, s + 2 - step->slabs, h, me);
+}
+
+/* Of all slabs; Q of some is staged before them. */
+HK_FN void hk_few_keys(const struct hk_group *g, struct hk_mine *mine,
+                       const struct hk_few_step *step)
+{
+    const hk_i32 some = HK_KEPT / HK_SLAB;
+    hk_i32 first, s;
+    HK_THREAD_ID(id);
+
+    HK_NO_UNROLL
+    for (first = 0; first < step->slabs; first += some) {
+        HK_BARRIER();
+        HK_EACH(id) {
+            if (step->stages) {
+                HK_MARK(cold);
+                hk_stage_q(g, id, first * HK_SLAB);
+            }
+        }
+        HK_BARRIER();
+        HK_EACH(id) {
+            HK_NO_UNROLL
+            for (s = first; s < step->slabs && s < first + some; s += 2) {
+                hk_few_key(g, id, step, s, 0, &mine[HK_OWN(id)]);
+                hk_few_key(g, id, step, s + 1, 1, &mine[HK_OWN(id)]);
+            }
+        }
+    }
+}
+#else
 /* The scores of the thread's key with the channels of a slab. */
 HK_FN void hk_few_key(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
                       hk_i32 t0, struct hk_mine *me)
@@ -133,6 +180,19 @@ HK_FN void hk_few_key_slab(const struct hk_group *g, struct hk_mine *mine,
         hk_few_key(g, id, step, t0, &mine[HK_OWN(id)]);
     }
 }
+
+HK_FN void hk_few_keys(const struct hk_group *g, struct hk_mine *mine,
+                       const struct hk_few_step *step)
+{
+    hk_i32 s;
+
+    HK_NO_UNROLL
+    for (s = 0; s < step->slabs; s += 2) {
+        hk_few_key_slab(g, mine, step, s, 0);
+        hk_few_key_slab(g, mine, step, s + 1, 1);
+    }
+}
+#endif
 
 HK_FN void hk_few_clear(struct hk_mine *me)
 {
@@ -272,17 +332,13 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
     HK_BARRIER();
     step = hk_few_step_get(g);
     HK_EACH(id) {
-        hk_find_k(g, id, &mine[HK_OWN(id)]);
+        hk_find_k(g, id, &step, &mine[HK_OWN(id)]);
         hk_fetch_k(g, id, &step, 0, &mine[HK_OWN(id)], 0);
         hk_fetch_k(g, id, &step, HK_SLAB, &mine[HK_OWN(id)], 1);
         hk_few_mask(g, id, &mine[HK_OWN(id)]);
         hk_few_clear(&mine[HK_OWN(id)]);
     }
-    HK_NO_UNROLL
-    for (s = 0; s < step.slabs; s += 2) {
-        hk_few_key_slab(g, mine, &step, s, 0);
-        hk_few_key_slab(g, mine, &step, s + 1, 1);
-    }
+    hk_few_keys(g, mine, &step);
     HK_BARRIER();
     hk_few_weights(g, mine, &step);
     HK_NO_UNROLL

@@ -141,7 +141,7 @@ HK_RARE float hk_number_slowly(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk
 }
 
 #if HK_HALVES
-HK_FN hk_u32 hk_half_slowly(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_i64 t, hk_i64 end)
+HK_RARE hk_u32 hk_half_slowly(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_i64 t, hk_i64 end)
 {
     HK_GLOBAL const hk_u16 *from = (HK_GLOBAL const hk_u16 *)m->base;
 

@@ -125,7 +125,7 @@ struct hk_shared {
     /* Read and written four floats at a time. */
     float q[HK_KEPT * HK_Q_LINE];       /* [channel][row] */
     float p[HK_PLACES * HK_ROWS];       /* scores, y and then weights: hk_few_place */
-    union hk_few_inputs in;
+    HK_FEW_INPUTS in;
     union hk_few_outputs out;
 #if HK_SCALES
     struct hk_group_scales scales;
