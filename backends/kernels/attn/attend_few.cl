@@ -11,7 +11,7 @@
 #define HK_FEW 1
 #define HK_THREADS 256
 #define HK_WIDTH 128
-#if HK_KV && !defined HK_RESIDENT
+#if !HK_SCALES && !defined HK_RESIDENT
 #define HK_RESIDENT 2
 #endif
 #include "group_softmax.h"
@@ -309,12 +309,12 @@ HK_FN void hk_few_weights(const struct hk_group *g, struct hk_mine *mine,
         if (id < HK_BLOCKS * HK_ROWS)
             hk_few_raise(g, id);
         if (id < HK_ROWS)
-            hk_few_risen(g, id, &mine[HK_OWN(id)]);
+            hk_few_risen(g, id);
     }
     HK_BARRIER();
     HK_EACH(id) {
         if (id < HK_ROWS)
-            g->shared->m[id] = mine[HK_OWN(id)].m;
+            g->shared->m[id] = g->shared->few.risen[id];
         if (id < HK_LINES && id / 16 < step->rows)
             hk_few_partial(g, id, step, &mine[HK_OWN(id)]);
     }
@@ -333,6 +333,7 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
     step = hk_few_step_get(g);
     HK_EACH(id) {
         hk_find_k(g, id, &step, &mine[HK_OWN(id)]);
+        hk_next_clear(&mine[HK_OWN(id)]);
         hk_fetch_k(g, id, &step, 0, &mine[HK_OWN(id)], 0);
         hk_fetch_k(g, id, &step, HK_SLAB, &mine[HK_OWN(id)], 1);
         hk_few_mask(g, id, &mine[HK_OWN(id)]);
@@ -375,8 +376,8 @@ HK_FN void hk_few_leave(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 
     HK_MARK(cold);
     if (g->pass == 0 && id < HK_ROWS) {
-        hk_few_kept(chunk)[id].m = me->m;
-        hk_few_kept(chunk)[id].joined = me->empty ? 0.0f : 1.0f;
+        hk_few_kept(chunk)[id].m = g->shared->m[id];
+        hk_few_kept(chunk)[id].joined = g->shared->few.joined[id];
     }
     if (g->pass == 0 && id < HK_LINES)
         hk_few_l(chunk, id / 16)[id % 16] = me->l[0];
@@ -406,11 +407,11 @@ HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me
     if (!g->shared->begins)
         return;
     HK_MARK(cold);
-    me->m = -HK_INFINITY;
-    me->empty = 1;
     me->l[0] = 0.0f;
-    if (id < HK_ROWS)
-        g->shared->m[id] = me->m;
+    if (id < HK_ROWS) {
+        g->shared->m[id] = -HK_INFINITY;
+        g->shared->few.joined[id] = 0.0f;
+    }
     HK_UNROLL
     for (r = 0; r < HK_ROWS / 2; r++) {
         me->o[r] = 0.0f;
@@ -423,8 +424,7 @@ HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me
 /* ---- all ---- */
 
 /* A part of a task: no chunk of it has a key yet. */
-HK_FN void hk_part_begin(const struct hk_group *g, hk_i32 id, hk_u32 task, hk_u32 part,
-                         struct hk_mine *me)
+HK_FN void hk_part_begin(const struct hk_group *g, hk_i32 id, hk_u32 task, hk_u32 part)
 {
     HK_GLOBAL const struct hk_plan *plan = g->call->plan;
     HK_GLOBAL char *chunks = hk_few_chunks(g->call, task);
@@ -432,9 +432,6 @@ HK_FN void hk_part_begin(const struct hk_group *g, hk_i32 id, hk_u32 task, hk_u3
                  end = hk_min(first + plan->part_chunks, plan->chunks);
     hk_i64 i;
 
-    HK_UNROLL
-    for (i = 0; i < HK_FETCHED * 4; i++)
-        me->next[0][i] = me->next[1][i] = 0;
     if (id < HK_ROWS) {
         hk_row_open(g, id);
         HK_NO_UNROLL
@@ -458,7 +455,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
 
     hk_group_open(call, task, (hk_u32)group % passes * HK_WIDTH, shared, &g);
     HK_EACH(id) {
-        hk_part_begin(&g, id, task, part, &mine[HK_OWN(id)]);
+        hk_part_begin(&g, id, task, part);
     }
     HK_BARRIER();
     HK_EACH(id) {

@@ -85,8 +85,8 @@ HK_FN void hk_few_group(const hk_i32 n, float scale, float low, const int minima
 #endif
 
 #if HK_KV
-/* Channels t0 on, the h-th slab that was fetched, of the thread's key and n rows from `row` on; what
- * is behind the next slab is fetched in their place. */
+/* Channels t0 on, the h-th slab that was fetched, of the thread's key and n rows from `row` on;
+ * what is behind the next slab is fetched in their place. */
 HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 row, const hk_i32 n, hk_i32 d, hk_i32 t0,
                          const hk_i32 h, struct hk_mine *me)
 {

@@ -17,6 +17,16 @@ enum {
     HK_V_TOGETHER = HK_HALVES ? 2 : 1           /* keys that share words */
 };
 
+/* What lies there from the step before is not kept: registers are scarce where it is walked. */
+HK_FN void hk_next_clear(struct hk_mine *me)
+{
+    hk_i32 i;
+
+    HK_UNROLL
+    for (i = 0; i < HK_FETCHED * 4; i++)
+        me->next[0][i] = me->next[1][i] = 0;
+}
+
 /* ---- K ---- */
 
 #if HK_KV
