@@ -93,10 +93,10 @@ HK_FN void hk_pool_row_run(const struct hk_call *call, HK_LOCAL const struct hk_
         row = hk_pool_row_get(call, numbers, item, strip.at.b, i);
         exists = hk_pool_exists(numbers, item, &row, i);
     }
-    if (!exists)
-        hk_pool_row_clear(item, y, strip.d, own);
-    else
+    if (exists && strip.d > 0)
         hk_pool_row_write(strip.whole, strip.kind, item, &row, y, strip.d, own);
+    else
+        hk_pool_row_clear(item, y, strip.d, own);
     if (own.lane == 0 && item->y_mask)
         item->y_mask[i * item->y_mask_step] = (hk_u8)exists;
 }

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Sums of a row, of a chunk or of the chunks so far, how they are joined and how they leave: steps
- * 8 to 11 of docs/numerics.md. The partial sums of l are the same for all threads and each has its
- * own copy; the channels of o they share, HK_WEIGH_TILE vectors of each thread at a time.
+ * 8 to 11 of docs/numerics.md. Each thread of a row has the partial sums of l, and HK_WEIGH_TILE
+ * vectors of its channels at a time. (Groups walk their tiles themselves: merge_threads.h,
+ * state_threads.h.)
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_SUMS_H
 #define HEED_BACKENDS_KERNELS_OPS_SUMS_H
