@@ -72,6 +72,21 @@
 #define HK_PIECE_TYPES(ROW, arg)
 #endif
 
+/* Of rows of signed bytes; of numbers of a few bits, in order; of those with a word of fifth bits;
+ * the others. */
+#if HK_SCALES
+#define HK_SIGNED_TYPES(ROW, arg) HK_TYPE_I8(ROW, arg) HK_TYPE_Q8_0(ROW, arg)
+#define HK_DIGIT_TYPES(ROW, arg)                                                                   \
+    HK_TYPE_Q4_0(ROW, arg) HK_TYPE_Q4_1(ROW, arg) HK_FIVE_TYPES(ROW, arg) HK_TYPE_I4(ROW, arg)
+#define HK_FIVE_TYPES(ROW, arg) HK_TYPE_Q5_0(ROW, arg) HK_TYPE_Q5_1(ROW, arg)
+#define HK_UNEVEN_TYPES(ROW, arg) HK_NUMBER_TYPES(ROW, arg) HK_TYPE_IQ4_NL(ROW, arg)
+#else
+#define HK_SIGNED_TYPES(ROW, arg)
+#define HK_DIGIT_TYPES(ROW, arg)
+#define HK_FIVE_TYPES(ROW, arg)
+#define HK_UNEVEN_TYPES(ROW, arg) HK_NUMBER_TYPES(ROW, arg)
+#endif
+
 /* Of which two vectors of channels are loaded by parity: the even ones, the odd ones. */
 #define HK_PARITY_TYPES(ROW, arg) HK_TYPE_BF16(ROW, arg) HK_TYPE_I4(ROW, arg)
 
@@ -108,6 +123,9 @@ enum { HK_TYPES(HK_NUMBER, 0) HK_NO_TYPE = 0 };
     ((0u HK_SCALED_TYPES(HK_TYPE_BIT, 0) HK_PIECE_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
 #define HK_IN_BLOCKS(dtype) ((0u HK_BLOCK_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
 #define HK_IN_PIECES(dtype) ((0u HK_PIECE_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
+#define HK_IN_SIGNED(dtype) ((0u HK_SIGNED_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
+#define HK_IN_DIGITS(dtype) ((0u HK_DIGIT_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
+#define HK_IN_FIVES(dtype) ((0u HK_FIVE_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
 #define HK_BY_PARITY(dtype) ((0u HK_PARITY_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
 #define HK_HAS_MINIMA(dtype) ((0u HK_MINIMUM_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
 

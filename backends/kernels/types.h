@@ -26,11 +26,12 @@
  *
  * Halves of bytes (i4.h) have the first four of these.
  *
- * Threads of work-groups read four neighbours, from a multiple of four on, in two steps, so that
- * they need not wait for memory between them. Every type of keys and values has
+ * Threads of work-groups read four neighbours, t on, in two steps, so that they need not wait for
+ * memory between them (attn/few_units.h), for which there are
  *
- *   hk_fours_x(row, t, word)       channels t on of a row as they lie, in one to four words
- *   hk_four_x(word, t, j)          from these the number of channel t + j as f32
+ *   HK_HEAD_X              blocks: bytes before the numbers
+ *   HK_NAUGHT_X            numbers of a few bits, in order: which of them stands for 0
+ *   hk_four_x(word, t, j)  others: of four neighbours as they lie the one number j, as f32
  *
  *   HK_ZERO_X(k)           half k of a block whose elements are 0, or next to it
  *   HK_UNIT_X, hk_pack_x   of those that numbers become: see ops/quantise_blocks.h
@@ -106,18 +107,33 @@ HK_FN hk_i64 hk_size(hk_u32 dtype)
 #undef HK_LOG_BYTES
 #undef HK_BYTES
 
+/* Of a block: bytes before the numbers, and of numbers of a few bits the one that stands for 0. */
+#define HK_HEAD(NAME, name, number, elements, bytes, arg)                                          \
+    | (hk_u64)HK_HEAD_##NAME << 8 * ((number)-HK_FIRST_BLOCK)
+HK_FN hk_i32 hk_block_head_bytes(hk_u32 dtype)
+{
+    const hk_u64 heads = 0 HK_BLOCK_TYPES(HK_HEAD, 0);
+
+    return (hk_i32)(heads >> 8 * (dtype - HK_FIRST_BLOCK) & 255);
+}
+#undef HK_HEAD
+
+#define HK_NAUGHT(NAME, name, number, elements, bytes, arg)                                        \
+    | (hk_u64)HK_NAUGHT_##NAME << 8 * ((number)-HK_FIRST_BLOCK)
+HK_FN hk_i32 hk_naught(hk_u32 dtype)
+{
+    const hk_u64 naughts = 0 HK_DIGIT_TYPES(HK_NAUGHT, 0);
+
+    return (hk_i32)(naughts >> 8 * (dtype - HK_FIRST_BLOCK) & 255);
+}
+#undef HK_NAUGHT
+
 /* Bytes of n channels of a row, side by side. */
 HK_FN hk_i64 hk_channel_bytes(hk_u32 dtype, hk_i64 n)
 {
     if (HK_IN_BLOCKS(dtype))
         return n / HK_BLOCK_CHANNELS * hk_size(dtype);
     return (HK_IN_PIECES(dtype) ? n / 2 : n) * hk_size(dtype); /* i4 */
-}
-
-/* The word that lies there, at a multiple of four bytes. */
-HK_FN hk_u32 hk_word_at(HK_GLOBAL const char *at)
-{
-    return *(HK_GLOBAL const hk_u32 *)at;
 }
 
 /* An element, without its scale: of an array, or of pieces channel `index` of a row. */

@@ -40,7 +40,7 @@ enum { FEW_FLOATS = 1 << 17 }; /* of few rows all terms have room in scratch, so
 enum { PASS_LARGE, PASS_SMALL, PASS_FEW, PASS_BLOCKS, PASSES };
 enum { TILE_LARGE = 128, TILE_SMALL = 64 }; /* rows, and outputs, of a task of a group */
 /* What a large tile takes and what a small one does, by time: it has a quarter of the sums. */
-static const double cost_large = 4, cost_small = 1.5;
+static const double cost_large = 4, cost_small = 1.3;
 enum { FEW_MOST = 32 };       /* rows that take longer to read than to multiply */
 enum { FEW_BLOCKS = 16 };     /* blocks of a sum at once, at most: lines of weights are long */
 static const double tasks_max = 0x1p62;

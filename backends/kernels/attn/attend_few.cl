@@ -11,7 +11,7 @@
 #define HK_FEW 1
 #define HK_THREADS 256
 #define HK_WIDTH 128
-#if HK_KV
+#if !HK_SCALES && !defined HK_RESIDENT
 #define HK_RESIDENT 2
 #endif
 #include "group_softmax.h"
@@ -71,7 +71,7 @@ HK_FN struct hk_few_step hk_few_step_get(const struct hk_group *g)
     step.share = hk_few_share(step.rows);
     step.d = (hk_i32)d;
     step.width = (hk_i32)hk_min(plan->d_v - g->pass, HK_WIDTH);
-    step.slabs = (hk_i32)((d + 2 * HK_SLAB - 1) / (2 * HK_SLAB)) * 2;
+    step.slabs = (hk_i32)((hk_max(d, 1) + 2 * HK_SLAB - 1) / (2 * HK_SLAB)) * 2;
     step.keys = (hk_i32)g->shared->few.count * HK_BLOCK;
     step.stages = d > HK_KEPT || !g->shared->has_q;
     if (step.keys == 0)
@@ -81,24 +81,67 @@ HK_FN struct hk_few_step hk_few_step_get(const struct hk_group *g)
 
 /* ---- slabs: those of K, then those of V ---- */
 
-/* Slab number s, if there is one, as the h-th of the two that are on their way. */
+/* Slab number s of V, if there is one, as the h-th of the two that are on their way. */
 HK_FN void hk_few_fetch(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
                         hk_i32 s, const hk_i32 h, struct hk_mine *me)
 {
-    const hk_i32 k0 = (s - step->slabs) * HK_SLAB_KEYS;
-
-    if (s < step->slabs) {
-        hk_fetch_k(g, id, step, s * HK_SLAB, me, h);
-    } else if (k0 < step->keys) {
-        hk_fetch_v(g, id, step, k0, me->next[h]);
+    if (s * HK_SLAB_KEYS >= step->keys)
+        return;
+    hk_fetch_v(g, id, step, s * HK_SLAB_KEYS, me->next[h]);
 #if HK_SCALES
-        hk_fetch_scales(g, id, step, k0, me->scale[h]);
+    hk_fetch_scales(g, id, step, s * HK_SLAB_KEYS, me->scale[h]);
 #endif
-    }
 }
 
 /* ---- scores ---- */
 
+#if HK_KV
+/* The scores of the thread's key with the channels of a slab. */
+HK_FN void hk_few_key(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step, hk_i32 s,
+                      const hk_i32 h, struct hk_mine *me)
+{
+    const hk_i32 t0 = s * HK_SLAB, row = id / HK_PLACES * (HK_ROWS / 2);
+
+    if (id % HK_PLACES < step->keys && row < step->rows) {
+        if (!g->shared->k_wide && t0 < step->d)
+            hk_read_k(g, id, step->d, t0, me->next[h]);
+        if (HK_PLACES < HK_THREADS || step->rows <= HK_ROWS / 2)
+            hk_few_scores(g, row, HK_ROWS / 2, step->d, t0, h, me);
+        else
+            hk_few_scores(g, row, HK_ROWS, step->d, t0, h, me);
+    }
+    if (s + 2 >= step->slabs)
+        hk_few_fetch(g, id, step, s + 2 - step->slabs, h, me);
+}
+
+/* Of all slabs; Q of some is staged before them. */
+HK_FN void hk_few_keys(const struct hk_group *g, struct hk_mine *mine,
+                       const struct hk_few_step *step)
+{
+    const hk_i32 some = HK_KEPT / HK_SLAB;
+    hk_i32 first, s;
+    HK_THREAD_ID(id);
+
+    HK_NO_UNROLL
+    for (first = 0; first < step->slabs; first += some) {
+        HK_BARRIER();
+        HK_EACH(id) {
+            if (step->stages) {
+                HK_MARK(cold);
+                hk_stage_q(g, id, first * HK_SLAB);
+            }
+        }
+        HK_BARRIER();
+        HK_EACH(id) {
+            HK_NO_UNROLL
+            for (s = first; s < step->slabs && s < first + some; s += 2) {
+                hk_few_key(g, id, step, s, 0, &mine[HK_OWN(id)]);
+                hk_few_key(g, id, step, s + 1, 1, &mine[HK_OWN(id)]);
+            }
+        }
+    }
+}
+#else
 /* The scores of the thread's key with the channels of a slab. */
 HK_FN void hk_few_key(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
                       hk_i32 t0, struct hk_mine *me)
@@ -130,10 +173,26 @@ HK_FN void hk_few_key_slab(const struct hk_group *g, struct hk_mine *mine,
     }
     HK_BARRIER();
     HK_EACH(id) {
-        hk_few_fetch(g, id, step, s + 2, h, &mine[HK_OWN(id)]);
+        if (s + 2 < step->slabs)
+            hk_fetch_k(g, id, step, t0 + 2 * HK_SLAB, &mine[HK_OWN(id)], h);
+        else
+            hk_few_fetch(g, id, step, s + 2 - step->slabs, h, &mine[HK_OWN(id)]);
         hk_few_key(g, id, step, t0, &mine[HK_OWN(id)]);
     }
 }
+
+HK_FN void hk_few_keys(const struct hk_group *g, struct hk_mine *mine,
+                       const struct hk_few_step *step)
+{
+    hk_i32 s;
+
+    HK_NO_UNROLL
+    for (s = 0; s < step->slabs; s += 2) {
+        hk_few_key_slab(g, mine, step, s, 0);
+        hk_few_key_slab(g, mine, step, s + 1, 1);
+    }
+}
+#endif
 
 HK_FN void hk_few_clear(struct hk_mine *me)
 {
@@ -216,7 +275,7 @@ HK_FN void hk_few_value_slab(const struct hk_group *g, struct hk_mine *mine,
         const int has = k0 < step->keys && id % HK_WIDTH < step->width &&
                         id / HK_WIDTH * step->share < step->rows;
 
-        hk_few_fetch(g, id, step, step->slabs + k0 / HK_SLAB_KEYS + 2, h, &mine[HK_OWN(id)]);
+        hk_few_fetch(g, id, step, k0 / HK_SLAB_KEYS + 2, h, &mine[HK_OWN(id)]);
         if (has && step->share == HK_ROWS / 4)
             hk_few_channel(g, id, k0, HK_ROWS / 4, &mine[HK_OWN(id)]);
         else if (has)
@@ -250,12 +309,12 @@ HK_FN void hk_few_weights(const struct hk_group *g, struct hk_mine *mine,
         if (id < HK_BLOCKS * HK_ROWS)
             hk_few_raise(g, id);
         if (id < HK_ROWS)
-            hk_few_risen(g, id, &mine[HK_OWN(id)]);
+            hk_few_risen(g, id);
     }
     HK_BARRIER();
     HK_EACH(id) {
         if (id < HK_ROWS)
-            g->shared->m[id] = mine[HK_OWN(id)].m;
+            g->shared->m[id] = g->shared->few.risen[id];
         if (id < HK_LINES && id / 16 < step->rows)
             hk_few_partial(g, id, step, &mine[HK_OWN(id)]);
     }
@@ -273,17 +332,14 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
     HK_BARRIER();
     step = hk_few_step_get(g);
     HK_EACH(id) {
-        hk_find_k(g, id, &mine[HK_OWN(id)]);
-        hk_few_fetch(g, id, &step, 0, 0, &mine[HK_OWN(id)]);
-        hk_few_fetch(g, id, &step, 1, 1, &mine[HK_OWN(id)]);
+        hk_find_k(g, id, &step, &mine[HK_OWN(id)]);
+        hk_next_clear(&mine[HK_OWN(id)]);
+        hk_fetch_k(g, id, &step, 0, &mine[HK_OWN(id)], 0);
+        hk_fetch_k(g, id, &step, HK_SLAB, &mine[HK_OWN(id)], 1);
         hk_few_mask(g, id, &mine[HK_OWN(id)]);
         hk_few_clear(&mine[HK_OWN(id)]);
     }
-    HK_NO_UNROLL
-    for (s = 0; s < step.slabs; s += 2) {
-        hk_few_key_slab(g, mine, &step, s, 0);
-        hk_few_key_slab(g, mine, &step, s + 1, 1);
-    }
+    hk_few_keys(g, mine, &step);
     HK_BARRIER();
     hk_few_weights(g, mine, &step);
     HK_NO_UNROLL
@@ -320,8 +376,8 @@ HK_FN void hk_few_leave(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 
     HK_MARK(cold);
     if (g->pass == 0 && id < HK_ROWS) {
-        hk_few_kept(chunk)[id].m = me->m;
-        hk_few_kept(chunk)[id].joined = me->empty ? 0.0f : 1.0f;
+        hk_few_kept(chunk)[id].m = g->shared->m[id];
+        hk_few_kept(chunk)[id].joined = g->shared->few.joined[id];
     }
     if (g->pass == 0 && id < HK_LINES)
         hk_few_l(chunk, id / 16)[id % 16] = me->l[0];
@@ -351,11 +407,11 @@ HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me
     if (!g->shared->begins)
         return;
     HK_MARK(cold);
-    me->m = -HK_INFINITY;
-    me->empty = 1;
     me->l[0] = 0.0f;
-    if (id < HK_ROWS)
-        g->shared->m[id] = me->m;
+    if (id < HK_ROWS) {
+        g->shared->m[id] = -HK_INFINITY;
+        g->shared->few.joined[id] = 0.0f;
+    }
     HK_UNROLL
     for (r = 0; r < HK_ROWS / 2; r++) {
         me->o[r] = 0.0f;
@@ -368,8 +424,7 @@ HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me
 /* ---- all ---- */
 
 /* A part of a task: no chunk of it has a key yet. */
-HK_FN void hk_part_begin(const struct hk_group *g, hk_i32 id, hk_u32 task, hk_u32 part,
-                         struct hk_mine *me)
+HK_FN void hk_part_begin(const struct hk_group *g, hk_i32 id, hk_u32 task, hk_u32 part)
 {
     HK_GLOBAL const struct hk_plan *plan = g->call->plan;
     HK_GLOBAL char *chunks = hk_few_chunks(g->call, task);
@@ -377,9 +432,6 @@ HK_FN void hk_part_begin(const struct hk_group *g, hk_i32 id, hk_u32 task, hk_u3
                  end = hk_min(first + plan->part_chunks, plan->chunks);
     hk_i64 i;
 
-    HK_UNROLL
-    for (i = 0; i < HK_FETCHED * 4; i++)
-        me->next[0][i] = me->next[1][i] = 0;
     if (id < HK_ROWS) {
         hk_row_open(g, id);
         HK_NO_UNROLL
@@ -403,7 +455,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
 
     hk_group_open(call, task, (hk_u32)group % passes * HK_WIDTH, shared, &g);
     HK_EACH(id) {
-        hk_part_begin(&g, id, task, part, &mine[HK_OWN(id)]);
+        hk_part_begin(&g, id, task, part);
     }
     HK_BARRIER();
     HK_EACH(id) {

@@ -19,12 +19,22 @@
 #define HK_SLAB (4 * HK_UNIT)           /* channels of K in a slab */
 #define HK_SLAB_KEYS (HK_FETCHED * HK_THREADS * HK_UNIT / HK_WIDTH)     /* keys of V */
 
-union hk_few_inputs {
+#if HK_ONE_RANGE
+struct
+#else
+union
+#endif
+    hk_few_inputs {
     float slab[HK_SLAB_WORDS];          /* some channels of K or keys of V (few_stage.h) */
-    struct {                            /* of a sub-source that opens */
+    struct {                            /* of a sub-source; several ranges, of one that opens */
         hk_i64 lo[HK_ROWS * HK_REACHES], hi[HK_ROWS * HK_REACHES];
     } reach;
 };
+#if HK_ONE_RANGE
+#define HK_FEW_INPUTS struct hk_few_inputs
+#else
+#define HK_FEW_INPUTS union hk_few_inputs
+#endif
 
 union hk_few_outputs {
     float red[HK_BLOCKS * HK_ROWS * HK_RED_LINE];       /* what the threads of a row have */
@@ -41,7 +51,12 @@ struct hk_mine {
     float k[HK_ROWS];                   /* scores of one key */
     float o[HK_ROWS / 2], l[HK_TR];
     hk_u32 next[2][HK_FETCHED * 4];     /* of two slabs that are on their way: units as they lie */
+#if HK_KV
+    HK_GLOBAL const char *k_from;       /* the row of its key */
+    hk_i32 k_end;                       /* its channels that are loaded so; 0: it has none */
+#else
     hk_i64 k_row[HK_FETCHED];           /* rows of K that it stages, as k_at */
+#endif
 #if HK_SCALES
     float part[HK_ROWS];                /* of k: of the group of channels at hand */
     float sum[HK_ROWS];                 /* of Q over that group, where it has minima */
@@ -51,10 +66,8 @@ struct hk_mine {
     /* Of row `id`, for the first HK_ROWS threads. */
     float m, acc_m;
     hk_u32 empty, has_partial;
-#if HK_ONE_RANGE
-    hk_i64 lo, hi;                      /* of row id % HK_ROWS */
-#else
-    hk_i64 lo[HK_OWN_RANGES], hi[HK_OWN_RANGES];        /* likewise: hk_reach_take */
+#if !HK_ONE_RANGE
+    hk_i64 lo[HK_OWN_RANGES], hi[HK_OWN_RANGES];        /* of row id % HK_ROWS: hk_reach_take */
 #endif
 };
 
@@ -62,7 +75,7 @@ struct hk_mine {
 struct hk_few_step {
     hk_i32 rows, share;         /* of the strip; those whose outputs a thread has */
     hk_i32 d, width;            /* channels of K; of V in the pass */
-    hk_i32 slabs, keys;         /* slabs of K, an even number of them; places of keys */
+    hk_i32 slabs, keys;         /* slabs of K, an even number, two at least; places of keys */
     hk_i32 stages;              /* Q has to be staged */
 };
 

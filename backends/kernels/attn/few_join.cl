@@ -121,17 +121,18 @@ HK_FN void hk_tile_factors(const struct hk_group *g, hk_i32 id, const struct hk_
     HK_LOCAL float *to = hk_join_new(g), *old = hk_join_old(g);
     const hk_i32 whole = (turn->chunks + HK_JOIN_AHEAD - 1) / HK_JOIN_AHEAD * HK_JOIN_AHEAD;
     const hk_i32 end = (hk_i32)hk_min((id + 1) * turn->run, turn->chunks);
+    const hk_i32 before = (hk_i32)hk_min(id, (turn->chunks + turn->run - 1) / turn->run);
     struct hk_joint joint = hk_joint_get(g, turn->before);
     hk_i32 i, j;
 
     HK_NO_UNROLL
-    for (i = 0; i < id; i += 4) {
+    for (i = 0; i < before; i += 4) {           /* threads that have chunks */
         float y[4];
 
         hk_local_get4(hk_join_top(g) + i, y);
         HK_UNROLL
         for (j = 0; j < 4; j++)
-            hk_joint_rise(&joint, i + j < id ? y[j] : hk_float(HK_NAN_WORD));
+            hk_joint_rise(&joint, i + j < before ? y[j] : hk_float(HK_NAN_WORD));
     }
     HK_NO_UNROLL
     for (i = id * turn->run; i < end; i++) {
@@ -144,7 +145,7 @@ HK_FN void hk_tile_factors(const struct hk_group *g, hk_i32 id, const struct hk_
                  : was.some     ? hk_power(hk_sub(was.m, joint.m))
                                 : 0.0f;
     }
-    if (id == HK_THREADS - 1)
+    if (id == HK_THREADS - 1)           /* it has the last chunk, or is behind it */
         hk_joint_put(g, turn->after, joint);
     HK_NO_UNROLL
     for (i = turn->chunks + id; i < whole; i += HK_THREADS)
@@ -247,7 +248,7 @@ HK_FN struct hk_turn hk_turn_get(const struct hk_group *g, hk_i32 row, hk_u32 nu
     turn.chunks = (hk_i32)hk_min(g->call->plan->chunks - turn.first, HK_JOIN_TILE);
     if (!g->shared->active[row])
         turn.chunks = 0;
-    turn.run = (turn.chunks + HK_THREADS - 1) / HK_THREADS;
+    turn.run = (hk_i32)hk_max((turn.chunks + HK_THREADS - 1) / HK_THREADS, 1);
     turn.before = tile == 0 ? 0 : 1 + (hk_i32)(tile % 2);
     turn.after = 2 - (hk_i32)(tile % 2);
     turn.begins = tile == 0;

@@ -29,17 +29,10 @@ HK_FN float hk_word_number(const hk_u32 *word, const hk_i32 j)
 }
 
 /* Step 3: a unit of the key's channels and n rows; q: those of the first row. */
-HK_FN void hk_few_unit(HK_LOCAL const float *from, HK_LOCAL const float *q, const hk_i32 n,
-                       float *sum)
+HK_FN void hk_few_unit(const hk_u32 *word, HK_LOCAL const float *q, const hk_i32 n, float *sum)
 {
-    hk_u32 word[4];
-    float x[4];
     hk_i32 j, r, i;
 
-    hk_local_get4(from, x);
-    HK_UNROLL
-    for (j = 0; j < 4; j++)
-        word[j] = hk_word(x[j]);
     HK_UNROLL
     for (j = 0; j < HK_UNIT; j++) {
         const float k = hk_word_number(word, j);
@@ -91,6 +84,38 @@ HK_FN void hk_few_group(const hk_i32 n, float scale, float low, const int minima
 }
 #endif
 
+#if HK_KV
+/* Channels t0 on, the h-th slab that was fetched, of the thread's key and n rows from `row` on;
+ * what is behind the next slab is fetched in their place. */
+HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 row, const hk_i32 n, hk_i32 d, hk_i32 t0,
+                         const hk_i32 h, struct hk_mine *me)
+{
+    HK_LOCAL const float *q = g->shared->q + t0 % HK_KEPT * HK_Q_LINE + row;
+    hk_i32 u;
+
+    HK_MARK(qk);
+    HK_UNROLL
+    for (u = 0; u < 4; u++) {
+        if (t0 + u * HK_UNIT < d)
+            hk_few_unit(me->next[h] + 4 * u, q + u * HK_UNIT * HK_Q_LINE, n, me->k);
+        hk_fetch_unit(me, t0 + 2 * HK_SLAB + u * HK_UNIT, me->next[h] + 4 * u);
+    }
+}
+#else
+HK_FN void hk_few_local(HK_LOCAL const float *from, HK_LOCAL const float *q, const hk_i32 n,
+                        float *sum)
+{
+    hk_u32 word[4];
+    float x[4];
+    hk_i32 j;
+
+    hk_local_get4(from, x);
+    HK_UNROLL
+    for (j = 0; j < 4; j++)
+        word[j] = hk_word(x[j]);
+    hk_few_unit(word, q, n, sum);
+}
+
 /* Channels t0 to `end` of the key at a place, n rows from `row` on. Groups end where slabs do. */
 HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, const hk_i32 n,
                          hk_i32 t0, hk_i32 end, struct hk_mine *me)
@@ -120,12 +145,12 @@ HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, con
     if (end - t0 == HK_SLAB) {
         HK_UNROLL
         for (u = 0; u < 4; u++)
-            hk_few_unit(hk_k_unit(g, place, u), q + u * HK_UNIT * HK_Q_LINE, n, sum);
+            hk_few_local(hk_k_unit(g, place, u), q + u * HK_UNIT * HK_Q_LINE, n, sum);
     } else {
         HK_MARK(cold);
         HK_NO_UNROLL
         for (u = 0; t0 + u * HK_UNIT < end; u++)
-            hk_few_unit(hk_k_unit(g, place, u), q + u * HK_UNIT * HK_Q_LINE, n, sum);
+            hk_few_local(hk_k_unit(g, place, u), q + u * HK_UNIT * HK_Q_LINE, n, sum);
     }
 #if HK_SCALES
     if (ends)
@@ -133,6 +158,7 @@ HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, con
                      me);
 #endif
 }
+#endif
 
 /* ---- values ---- */
 

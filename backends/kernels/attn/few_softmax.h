@@ -119,15 +119,18 @@ HK_FN void hk_few_raise(const struct hk_group *g, hk_i32 id)
 }
 
 /* A row's reference behind the step, which is told when nobody reads the one before it. */
-HK_FN void hk_few_risen(const struct hk_group *g, hk_i32 row, struct hk_mine *me)
+HK_FN void hk_few_risen(const struct hk_group *g, hk_i32 row)
 {
+    HK_LOCAL struct hk_few_shared *few = &g->shared->few;
     const struct hk_group end = hk_few_at(g, HK_BLOCKS);
     hk_i32 j;
 
-    me->m = hk_few_reference(&end, row);
+    few->risen[row] = hk_few_reference(&end, row);
     HK_UNROLL
-    for (j = 0; j < HK_BLOCKS; j++)
-        me->empty = hk_ordered(g->shared->few.top[j * HK_ROWS + row]) ? 0 : me->empty;
+    for (j = 0; j < HK_BLOCKS; j++) {
+        if (hk_ordered(few->top[j * HK_ROWS + row]))
+            few->joined[row] = 1.0f;
+    }
 }
 
 /* Steps 5 and 7: a partial sum of a row over the step. */

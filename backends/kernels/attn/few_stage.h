@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Work-groups for few rows: slabs of K and V on their way into local memory. Two are fetched into
- * registers, h says which, while the one before them is worked on. K lies there by key, its four
- * units at places that a key turns round, so that neighbours read different banks. V lies by key
- * and channel; halves by pairs of keys, so that a word has a channel of both.
+ * registers, h says which, while the one before them is worked on. Where the type is a constant, K
+ * stays there: each thread reads the row of its own key, 64 bytes at a time. Else it lies in local
+ * memory by key, its four units at places that a key turns round, so that neighbours read different
+ * banks. V lies by key and channel; halves by pairs of keys, so that a word has a channel of both.
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_FEW_STAGE_H
 #define HEED_BACKENDS_KERNELS_ATTN_FEW_STAGE_H
@@ -16,19 +17,86 @@ enum {
     HK_V_TOGETHER = HK_HALVES ? 2 : 1           /* keys that share words */
 };
 
+/* What lies there from the step before is not kept: registers are scarce where it is walked. */
+HK_FN void hk_next_clear(struct hk_mine *me)
+{
+    hk_i32 i;
+
+    HK_UNROLL
+    for (i = 0; i < HK_FETCHED * 4; i++)
+        me->next[0][i] = me->next[1][i] = 0;
+}
+
+/* ---- K ---- */
+
+#if HK_KV
+HK_FN void hk_find_k(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
+                     struct hk_mine *me)
+{
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    const hk_i64 at = shared->k_at[id % HK_PLACES];
+
+    HK_MARK(stage_k);
+    me->k_end = at != HK_NO_ROW && shared->k_wide ? step->d : 0;
+    me->k_from = shared->k_rows.base + (me->k_end ? at * hk_element_bytes(&shared->k_rows) : 0);
+}
+
+/* Channels t on of a thread's key; where there are none anything will do. */
+HK_FN void hk_fetch_unit(const struct hk_mine *me, hk_i32 t, hk_u32 *word)
+{
+    HK_IS_GLOBAL(me->k_from);
+    if (t < me->k_end)
+        hk_load_words(me->k_from + t * (16 / HK_UNIT), 4, word);
+}
+
+HK_FN void hk_fetch_k(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
+                      hk_i32 t0, struct hk_mine *me, const hk_i32 h)
+{
+    hk_i32 u;
+
+    (void)g, (void)id, (void)step;
+    HK_MARK(stage_k);
+    HK_UNROLL
+    for (u = 0; u < 4; u++)
+        hk_fetch_unit(me, t0 + u * HK_UNIT, me->next[h] + 4 * u);
+}
+
+/* Rows that do not lie in units: the same when they are wanted, number by number, by way of local
+ * memory, where registers are found by their number; channels behind the last are 0. */
+HK_FN void hk_read_k(const struct hk_group *g, hk_i32 id, hk_i32 d, hk_i32 t0, hk_u32 *word)
+{
+    HK_LOCAL const struct hk_matrix *m = &g->shared->k_rows;
+    HK_LOCAL float *own = g->shared->in.slab + id % HK_PLACES * 16;
+    const hk_i64 at = g->shared->k_at[id % HK_PLACES];
+    hk_i32 i;
+
+    HK_MARK(cold);
+    HK_NO_UNROLL
+    for (i = 0; i < 16; i++)
+#if HK_HALVES
+        own[i] = hk_float(hk_half_slowly(m, at, t0 + 2 * i, d) |
+                          hk_half_slowly(m, at, t0 + 2 * i + 1, d) << 16);
+#else
+        own[i] = hk_number_slowly(m, at, t0 + i, d);
+#endif
+    HK_UNROLL
+    for (i = 0; i < 16; i++)
+        word[i] = hk_word(own[i]);
+}
+#else
 /* Where local memory has unit u of K of a place. */
 HK_FN HK_LOCAL float *hk_k_unit(const struct hk_group *g, hk_i32 place, hk_i32 u)
 {
     return g->shared->in.slab + place * 16 + ((u ^ place >> 1) & 3) * 4;
 }
 
-/* ---- K ---- */
-
 /* The rows that a thread stages in a step, where they lie in units. */
-HK_FN void hk_find_k(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+HK_FN void hk_find_k(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
+                     struct hk_mine *me)
 {
     hk_i32 i;
 
+    (void)step;
     HK_MARK(stage_k);
     HK_UNROLL
     for (i = 0; i < HK_FETCHED; i++)
@@ -58,12 +126,7 @@ HK_FN void hk_put_k_slowly(const struct hk_group *g, hk_i32 id, hk_i32 d, hk_i32
         const hk_i64 at = shared->k_at[i / 16];
         HK_LOCAL float *to = hk_k_unit(g, i / 16, i % 16 / 4) + i % 4;
 
-#if HK_HALVES
-        *to = hk_float(hk_half_slowly(m, at, t0 + i % 16 * 2, d) |
-                       hk_half_slowly(m, at, t0 + i % 16 * 2 + 1, d) << 16);
-#else
         *to = hk_number_slowly(m, at, t0 + i % 16, d);
-#endif
     }
 }
 
@@ -85,6 +148,7 @@ HK_FN void hk_put_k(const struct hk_group *g, hk_i32 id, const struct hk_few_ste
     for (i = 0; i < HK_FETCHED; i++)
         hk_words_put(hk_k_unit(g, (id + i * HK_THREADS) / 4, id % 4), next + 4 * i);
 }
+#endif
 
 /* ---- V ---- */
 

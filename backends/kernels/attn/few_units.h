@@ -10,75 +10,138 @@
 
 #include "group_softmax.h"
 
+#if !HK_KV
+/* Bytes from the beginning of a row to the unit of channels t on. */
+HK_FN hk_i32 hk_unit_at(HK_LOCAL const struct hk_matrix *m, hk_i32 t)
+{
+    const hk_i32 size = (hk_i32)hk_element_bytes(m);
+
+    if (HK_IN_BLOCKS(m->dtype)) {
+        const hk_i32 head = hk_block_head_bytes(m->dtype);
+
+        return (hk_i32)((hk_u32)t / HK_BLOCK_CHANNELS) * size + head + (t & (size - head - 1));
+    }
+    return HK_IN_PIECES(m->dtype) ? t / 2 * size : t * size;
+}
+
+/* A unit that lies there; `fifth`: bytes to the word of fifth bits. */
+HK_FN void hk_unit_take(HK_LOCAL const struct hk_matrix *m, HK_GLOBAL const char *at, hk_i32 fifth,
+                        hk_u32 *word)
+{
+    HK_GLOBAL const hk_u8 *bytes = (HK_GLOBAL const hk_u8 *)at;
+    const hk_i32 size = (hk_i32)hk_element_bytes(m);
+
+    if (HK_IN_BLOCKS(m->dtype)) {
+        word[0] = hk_block_four(bytes);
+        if (HK_IN_FIVES(m->dtype))
+            word[1] = hk_block_four(bytes + fifth);
+    } else if (HK_IN_PIECES(m->dtype)) {
+        word[0] = *(HK_GLOBAL const hk_u16 *)at;
+    } else if (size == 1) {
+        word[0] = *(HK_GLOBAL const hk_u32 *)at;
+    } else if (size == 2) {
+        hk_load_words(at, 2, word);
+    } else {
+        hk_load_words(at, 4, word);
+    }
+}
+
+/* The four numbers of a few bits of a unit, a byte each; t: the first one's channel. */
+HK_FN hk_u32 hk_unit_digits(HK_LOCAL const struct hk_matrix *m, const hk_u32 *word, hk_i32 t)
+{
+    hk_u32 more = 0;
+
+    if (!HK_IN_BLOCKS(m->dtype)) {              /* i4, whose sign bit is the highest of four */
+        const hk_u32 two = (word[0] & 0xffu) | (word[0] & 0xff00u) << 8;
+
+        return ((two & 0xf000fu) | (two & 0xf000f0u) << 4) ^ 0x08080808u;
+    }
+    if (HK_IN_FIVES(m->dtype))                  /* four bits, each to the lowest of a byte */
+        more = (word[1] >> t % HK_BLOCK_CHANNELS & 15) * 0x204081u & 0x1010101u;
+    return (word[0] >> t % HK_BLOCK_CHANNELS / 16 * 4 & 0xf0f0f0fu) | more << 4;
+}
+#endif
+
 /* The thread's units of a slab: channels t on of rows that begin at[i] elements or pieces from the
  * base; those without a row keep what they have. */
 HK_FN void hk_units_load(HK_LOCAL const struct hk_matrix *m, const hk_i64 *at, hk_i32 t,
                          hk_u32 *word)
 {
     const hk_i64 size = hk_element_bytes(m);
-    HK_GLOBAL const char *base = m->base + (HK_KV ? t * size : 0);
+#if HK_KV
+    HK_GLOBAL const char *base = m->base + t * size;
+#else
+    HK_GLOBAL const char *base = m->base + hk_unit_at(m, t);
+    const hk_i32 fifth = -(t & 15) - 4;
+#endif
     hk_i32 i;
 
     HK_IS_GLOBAL(base);
-#if HK_KV
     HK_UNROLL
     for (i = 0; i < HK_FETCHED; i++) {
         if (at[i] != HK_NO_ROW)
+#if HK_KV
             hk_load_words(base + at[i] * size, 4, word + 4 * i);
-    }
 #else
-#define HK_LOAD(NAME, name, number, elements, bytes, arg)                                          \
-    if (m->dtype == HK_##NAME) {                                                                   \
-        HK_UNROLL                                                                                  \
-        for (i = 0; i < HK_FETCHED; i++) {                                                         \
-            if (at[i] != HK_NO_ROW)                                                                \
-                hk_fours_##name(base + at[i] * size, t, word + 4 * i);                             \
-        }                                                                                          \
-    } else
-    HK_KV_TYPES(HK_LOAD, 0)
-#undef HK_LOAD
-        HK_UNREACHABLE();
+            hk_unit_take(m, base + at[i] * size, fifth, word + 4 * i);
 #endif
+    }
 }
 
 /* From as they lie to what local memory has. */
-HK_FN void hk_units_widen(HK_LOCAL const struct hk_matrix *m, hk_i32 t, hk_u32 *word)
+HK_FN void hk_unit_widen(HK_LOCAL const struct hk_matrix *m, hk_i32 t, hk_u32 *word)
 {
 #if HK_KV
     (void)m, (void)t, (void)word;
 #else
-    hk_i32 i, j;
+    float x[4] = { 0 };
+    hk_i32 j;
 
-    (void)t;            /* of numbers alone it does not matter */
+    if (HK_IN_DIGITS(m->dtype)) {
+        const hk_u32 digits = hk_unit_digits(m, word, t);
+        const float zero = hk_from_digit((hk_u32)hk_naught(m->dtype), 0);
 
+        HK_UNROLL
+        for (j = 0; j < 4; j++)
+            x[j] = hk_sub(hk_from_digit(digits >> 8 * j & 255, 0), zero);
+    } else if (HK_IN_SIGNED(m->dtype)) {
+        HK_UNROLL
+        for (j = 0; j < 4; j++)
+            x[j] = hk_from_byte(word[0] >> 8 * j);
+    } else {
 #define HK_WIDEN(NAME, name, number, elements, bytes, arg)                                         \
     if (m->dtype == HK_##NAME) {                                                                   \
         HK_UNROLL                                                                                  \
-        for (i = 0; i < HK_FETCHED; i++) {                                                         \
-            float x[4];                                                                            \
-                                                                                                   \
-            HK_UNROLL                                                                              \
-            for (j = 0; j < 4; j++)                                                                \
-                x[j] = hk_four_##name(word + 4 * i, t, j);                                         \
-            HK_UNROLL                                                                              \
-            for (j = 0; j < 4; j++)                                                                \
-                word[4 * i + j] = hk_word(x[j]);                                                   \
-        }                                                                                          \
+        for (j = 0; j < 4; j++)                                                                    \
+            x[j] = hk_four_##name(word, t, j);                                                     \
     } else
-    HK_KV_TYPES(HK_WIDEN, 0)
+        HK_UNEVEN_TYPES(HK_WIDEN, 0)
 #undef HK_WIDEN
-        HK_UNREACHABLE();
+            HK_UNREACHABLE();
+    }
+    HK_UNROLL
+    for (j = 0; j < 4; j++)
+        word[j] = hk_word(x[j]);
 #endif
 }
 
+HK_FN void hk_units_widen(HK_LOCAL const struct hk_matrix *m, hk_i32 t, hk_u32 *word)
+{
+    hk_i32 i;
+
+    HK_UNROLL
+    for (i = 0; i < HK_FETCHED; i++)
+        hk_unit_widen(m, t, word + 4 * i);
+}
+
 /* Channels of rows that do not lie in units: one word of local memory; from `end` on they are 0. */
-HK_FN float hk_number_slowly(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_i64 t, hk_i64 end)
+HK_RARE float hk_number_slowly(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_i64 t, hk_i64 end)
 {
     return at == HK_NO_ROW || t >= end ? 0.0f : hk_row_element(m, at, t);
 }
 
 #if HK_HALVES
-HK_FN hk_u32 hk_half_slowly(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_i64 t, hk_i64 end)
+HK_RARE hk_u32 hk_half_slowly(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_i64 t, hk_i64 end)
 {
     HK_GLOBAL const hk_u16 *from = (HK_GLOBAL const hk_u16 *)m->base;
 

@@ -13,7 +13,10 @@ struct hk_few_shared {
 #if HK_FEW
     float top[HK_BLOCKS * HK_ROWS];     /* what a block asks of its rows' references; NaN: none */
     float follow[HK_BLOCKS * HK_ROWS];  /* what it does to their sums, if it raised some: */
+    float risen[HK_ROWS];               /* references behind the step */
+    float joined[HK_ROWS];              /* 1: the chunk has a key of the row */
     hk_u32 marks[HK_BLOCKS];            /* HK_MARK_* */
+    hk_u32 touched, reserved;           /* hk_plan_touch */
     hk_i64 blocks[HK_BLOCKS];           /* of the step, the first `count` of them */
     hk_i64 count;
 #endif

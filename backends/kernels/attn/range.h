@@ -17,6 +17,7 @@ HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_s
     const hk_i64 limit = hk_limit(sub, shared->len, shared->q_pos[i]);
     hk_i64 lo = 0, hi = limit;
 
+    (void)me;
     if (i < 2)
         hk_source_rows(g, i);
     if (sub->kind == HK_SUB_FIRST_N) {
@@ -27,21 +28,19 @@ HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_s
         lo = hk_max(lo, sub->first_n);
     }
     hi = shared->active[i] < 2 ? 0 : hk_min(hi, limit);
-    me->lo = shared->in.reach.lo[i] = hk_max(lo, 0);
-    me->hi = shared->in.reach.hi[i] = hi;
+    shared->in.reach.lo[i] = hk_max(lo, 0);
+    shared->in.reach.hi[i] = hi;
+#if !HK_FEW
+    me->lo = hk_max(lo, 0);
+    me->hi = hi;
+#endif
 }
 
-/* Then by every thread, where several look at the blocks of a row. */
 HK_FN void hk_reach_take(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
-#if HK_FEW
-    me->lo = g->shared->in.reach.lo[id % HK_ROWS];
-    me->hi = g->shared->in.reach.hi[id % HK_ROWS];
-#else
     (void)g;
     (void)id;
     (void)me;
-#endif
 }
 
 HK_FN void hk_mask_part(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
@@ -80,10 +79,15 @@ HK_FN int hk_place_open(const struct hk_group *g, hk_i32 i)
 HK_FN hk_u64 hk_mask_get(const struct hk_group *g, hk_i32 i, const struct hk_mine *me)
 {
     const hk_i64 base = hk_block_of(g) * HK_BLOCK;
+#if HK_FEW                      /* where several threads look at the blocks of a row */
+    const hk_i64 lo = g->shared->in.reach.lo[i], hi = g->shared->in.reach.hi[i];
+#else
+    const hk_i64 lo = me->lo, hi = me->hi;
+#endif
 
     (void)i;
-    return hk_bits(me->lo - base, me->hi - base) &
-           hk_joined(g->shared->available + 2 * hk_number(g));
+    (void)me;
+    return hk_bits(lo - base, hi - base) & hk_joined(g->shared->available + 2 * hk_number(g));
 }
 
 #endif

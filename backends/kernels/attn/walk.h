@@ -158,9 +158,9 @@ HK_FN void hk_blocks_begin(HK_LOCAL struct hk_shared *shared)
 /* Blocks that follow each other join those of the step, as long as they are of one chunk. */
 HK_FN void hk_blocks_follow(HK_LOCAL struct hk_shared *shared)
 {
-    const hk_i64 first = shared->block,
-                 last = (hk_i64)(((hk_u64)shared->hull_hi[0] - 1) / HK_BLOCK),
-                 end = hk_min(last + 1, shared->few.end_block);
+    const hk_i64 first = shared->block;
+    const hk_i64 last = (hk_i64)(((hk_u64)shared->hull_hi[0] - 1) / HK_BLOCK);
+    const hk_i64 end = hk_min(last + 1, shared->few.end_block);
     const hk_i64 n = hk_min(hk_min(end, (hk_chunk_of(first) + 1) * HK_CHUNK) - first, HK_BLOCKS);
     hk_i32 j;
 

@@ -62,6 +62,7 @@
 #define HK_MINE HK_THREADS
 #define HK_OWN(id) (id)
 #define HK_THREAD_ID(id) hk_i32 id
+#define HK_FORGET(id) ((void)0)
 #define HK_EACH(id) for (id = 0; id < HK_THREADS; id++)
 #define HK_BARRIER() ((void)0)
 #define HK_BARRIER_ALL() ((void)0)

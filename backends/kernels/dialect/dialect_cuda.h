@@ -48,12 +48,13 @@ typedef unsigned short hk_u16;
 #define HK_OWN(id) 0
 /* What follows from a thread's number is found again in each part of a step: held over the whole
  * walk it would take most of the registers. */
+#define HK_FORGET(id) asm volatile("" : "+r"(id))
 HK_FN hk_i32 hk_thread(void)
 {
     hk_i32 id = (hk_i32)threadIdx.x;
 
 #if HK_IN_REGISTERS
-    asm volatile("" : "+r"(id));
+    HK_FORGET(id);
 #endif
     return id & (HK_THREADS - 1);
 }
@@ -114,6 +115,19 @@ HK_FN hk_u16 hk_round_f16(float x)
 
 /* Else what is loaded from there waits for stores to local memory. */
 #define HK_IS_GLOBAL(p) __builtin_assume(__isGlobal(p))
+
+#if __CUDA_ARCH__ >= 800
+/* Two that are no NaN, `a` in the lower half of a word; zeros +0. */
+#define HK_HAS_ROUND_PAIR_F16 1
+HK_FN hk_u32 hk_round_pair_f16(float a, float b)
+{
+    hk_u32 word;
+
+    asm("{ .reg .b32 pair; cvt.rn.f16x2.f32 pair, %2, %1; add.rn.f16x2 %0, pair, %3; }"
+        : "=r"(word) : "f"(a), "f"(b), "r"(0));
+    return word;
+}
+#endif
 
 /* 2 or 4 words at a multiple of their bytes, and back; likewise 4 floats of local memory. */
 HK_FN void hk_load_words(const char *p, const int n, hk_u32 *to)

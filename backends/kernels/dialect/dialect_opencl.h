@@ -79,9 +79,9 @@ typedef ushort hk_u16;
 #define HK_OWN(id) 0
 /* What follows from a thread's number is found again in each part of a step: held over the whole
  * walk it would take most of the registers. */
-#if HK_IN_REGISTERS && defined __AMDGCN__
+#if (HK_IN_REGISTERS || HK_MANY_SUMS) && defined __AMDGCN__
 #define HK_FORGET(id) __asm__ volatile("" : "+v"(id))
-#elif HK_IN_REGISTERS && HK_LEAST_LANES
+#elif (HK_IN_REGISTERS || HK_MANY_SUMS) && HK_LEAST_LANES
 #define HK_FORGET(id) __asm__ volatile("" : "+rw"(id))
 #else
 #define HK_FORGET(id) ((void)0)

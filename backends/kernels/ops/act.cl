@@ -78,13 +78,22 @@ HK_FN void hk_act_strip_run(const struct hk_act_strip *act, hk_i64 first, hk_i64
     }
 }
 #else
+HK_INLINE void hk_act_ask(const struct hk_stream *x, const struct hk_stream *factor,
+                          const struct hk_stream *add, const struct hk_walk *walk,
+                          struct hk_raw *raw)
+{
+    hk_batch_ask(x, walk, raw);
+    hk_batch_ask(factor, walk, raw + 1);
+    hk_batch_ask(add, walk, raw + 2);
+}
+
+/* A batch is asked for before the one at hand is computed. */
 HK_FN void hk_act_strip_run(const struct hk_act_strip *act, hk_i64 first, hk_i64 count)
 {
     const hk_i64 d = act->numbers->d;
     struct hk_stream x, factor, add, y;
     HK_THREAD_ID(id);
     hk_i64 i, t;
-    int k;
 
     if (!hk_stream_open(&act->x, first, count, d, &x) ||
         !hk_stream_open(&act->factor, first, count, d, &factor) ||
@@ -100,18 +109,21 @@ HK_FN void hk_act_strip_run(const struct hk_act_strip *act, hk_i64 first, hk_i64
     HK_EACH(id)
     {
         struct hk_walk walk = hk_walk_begin(id, count, d / HKV_LANES);
-        struct hk_raw of_x[HK_BATCH], of_factor[HK_BATCH], of_add[HK_BATCH];
+        struct hk_raw next[3];
+        int more = hk_walk_next(&walk);
 
-        while (hk_walk_next(&walk)) {
-            hk_batch_ask(&x, &walk, of_x);
-            hk_batch_ask(&factor, &walk, of_factor);
-            hk_batch_ask(&add, &walk, of_add);
-            HK_UNROLL
-            for (k = 0; k < HK_BATCH; k++)
-                hk_batch_put(&y, &walk, k,
-                             hk_act_vector(act, hk_raw_vector(&x, of_x + k),
-                                           hk_raw_vector(&factor, of_factor + k),
-                                           hk_raw_vector(&add, of_add + k)));
+        hk_act_ask(&x, &factor, &add, &walk, next);
+        while (more) {
+            const struct hk_raw raw[3] = { next[0], next[1], next[2] };
+            const struct hk_place at = walk.at[0];
+
+            more = hk_walk_next(&walk);
+            if (more)
+                hk_act_ask(&x, &factor, &add, &walk, next);
+            hk_vector_put(&y, hk_stream_at(&y, at),
+                          hk_act_vector(act, hk_raw_vector(&x, raw),
+                                        hk_raw_vector(&factor, raw + 1),
+                                        hk_raw_vector(&add, raw + 2)));
         }
     }
 }

@@ -95,6 +95,13 @@ HK_INLINE hk_vec hk_raw_vector(const struct hk_stream *from, const struct hk_raw
                     hk_float(high & 0xffff0000u));
 }
 
+/* Step 11 of two halves, one word. */
+HK_INLINE hk_u32 hk_halves(hk_u32 dtype, float low, float high)
+{
+    return dtype == HK_F16 ? hk_to_f16(low) | (hk_u32)hk_to_f16(high) << 16
+                           : HKV_TO_BF16(low) | (hk_u32)HKV_TO_BF16(high) << 16;
+}
+
 /* The way out (step 11). */
 HK_INLINE void hk_vector_put(const struct hk_stream *to, HK_GLOBAL char *at, hk_vec x)
 {
@@ -109,13 +116,16 @@ HK_INLINE void hk_vector_put(const struct hk_stream *to, HK_GLOBAL char *at, hk_
         hk_store_words(at, 4, raw.word);
         return;
     }
-    if (to->dtype == HK_F16) {
-        raw.word[0] = hk_to_f16(x.x) | (hk_u32)hk_to_f16(x.y) << 16;
-        raw.word[1] = hk_to_f16(x.z) | (hk_u32)hk_to_f16(x.w) << 16;
-    } else {
-        raw.word[0] = HKV_TO_BF16(x.x) | (hk_u32)HKV_TO_BF16(x.y) << 16;
-        raw.word[1] = HKV_TO_BF16(x.z) | (hk_u32)HKV_TO_BF16(x.w) << 16;
+#if HK_HAS_ROUND_PAIR_F16
+    if (to->dtype == HK_F16 && x.x == x.x && x.y == x.y && x.z == x.z && x.w == x.w) {
+        raw.word[0] = hk_round_pair_f16(x.x, x.y);
+        raw.word[1] = hk_round_pair_f16(x.z, x.w);
+        hk_store_words(at, 2, raw.word);
+        return;
     }
+#endif
+    raw.word[0] = hk_halves(to->dtype, x.x, x.y);
+    raw.word[1] = hk_halves(to->dtype, x.z, x.w);
     hk_store_words(at, 2, raw.word);
 }
 

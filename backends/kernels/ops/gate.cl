@@ -60,13 +60,22 @@ HK_FN void hk_gate_strip_run(const struct hk_gate_strip *strip, hk_i64 first, hk
     }
 }
 #else
+HK_INLINE void hk_gate_ask(const struct hk_stream *memory, const struct hk_stream *update,
+                           const struct hk_stream *gate, const struct hk_walk *walk,
+                           struct hk_raw *raw)
+{
+    hk_batch_ask(memory, walk, raw);
+    hk_batch_ask(update, walk, raw + 1);
+    hk_batch_ask(gate, walk, raw + 2);
+}
+
+/* A batch is asked for before the one at hand is computed. */
 HK_FN void hk_gate_strip_run(const struct hk_gate_strip *strip, hk_i64 first, hk_i64 count)
 {
     const hk_i64 d = strip->numbers->d;
     struct hk_stream memory, update, gate, y;
     HK_THREAD_ID(id);
     hk_i64 i, t;
-    int k;
 
     if (!hk_stream_open(&strip->memory, first, count, d, &memory) ||
         !hk_stream_open(&strip->update, first, count, d, &update) ||
@@ -82,18 +91,21 @@ HK_FN void hk_gate_strip_run(const struct hk_gate_strip *strip, hk_i64 first, hk
     HK_EACH(id)
     {
         struct hk_walk walk = hk_walk_begin(id, count, d / HKV_LANES);
-        struct hk_raw of_memory[HK_BATCH], of_update[HK_BATCH], of_gate[HK_BATCH];
+        struct hk_raw next[3];
+        int more = hk_walk_next(&walk);
 
-        while (hk_walk_next(&walk)) {
-            hk_batch_ask(&memory, &walk, of_memory);
-            hk_batch_ask(&update, &walk, of_update);
-            hk_batch_ask(&gate, &walk, of_gate);
-            HK_UNROLL
-            for (k = 0; k < HK_BATCH; k++)
-                hk_batch_put(&y, &walk, k,
-                             hk_gate_vector(strip, hk_raw_vector(&memory, of_memory + k),
-                                            hk_raw_vector(&update, of_update + k),
-                                            hk_raw_vector(&gate, of_gate + k)));
+        hk_gate_ask(&memory, &update, &gate, &walk, next);
+        while (more) {
+            const struct hk_raw raw[3] = { next[0], next[1], next[2] };
+            const struct hk_place at = walk.at[0];
+
+            more = hk_walk_next(&walk);
+            if (more)
+                hk_gate_ask(&memory, &update, &gate, &walk, next);
+            hk_vector_put(&y, hk_stream_at(&y, at),
+                          hk_gate_vector(strip, hk_raw_vector(&memory, raw),
+                                         hk_raw_vector(&update, raw + 1),
+                                         hk_raw_vector(&gate, raw + 2)));
         }
     }
 }

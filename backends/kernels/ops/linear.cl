@@ -30,26 +30,50 @@ struct hk_linear_task {
     hk_u32 w_dtype, bias_dtype;
 };
 
+/* Rows of a strip. Where they are of the first item and head, as they often are, nothing is
+ * divided: a group's threads wait for one of them. */
+HK_INLINE void hk_linear_rows_open(const struct hk_call *call, hk_i64 b, hk_i64 head,
+                                   struct hk_linear_task *task)
+{
+    task->x = hk_rows_get(call, HK_LINEAR_X, b, head);
+    task->y = hk_rows_get(call, HK_LINEAR_Y, b, head);
+    task->add = hk_rows_get(call, HK_LINEAR_ADD, b, head);
+}
+
+HK_FN void hk_linear_strip_open(const struct hk_call *call, hk_i64 at, struct hk_linear_task *task)
+{
+    HK_GLOBAL const struct hk_strip_form *form = &task->numbers->HK_CUT.strip;
+
+    if (at < form->strips) {
+        task->strip.b = task->strip.head = 0;
+        task->strip.first = at * form->run;
+        task->strip.count = hk_min(form->run, form->rows - task->strip.first);
+        hk_linear_rows_open(call, 0, 0, task);
+    } else {
+        task->strip = hk_strip_get(form, at);
+        hk_linear_rows_open(call, task->strip.b, task->strip.head, task);
+    }
+}
+
 HK_FN void hk_linear_open(const struct hk_call *call, hk_i64 at, struct hk_linear_task *task)
 {
     HK_GLOBAL const struct hk_linear *numbers = HK_NUMBERS(call, struct hk_linear);
     HK_GLOBAL const struct hk_array *w = call->arrays + HK_LINEAR_W;
     const hk_i64 head_axis = numbers->tapped ? 2 : 3;
+    /* Numbers of tasks have 32 bits. */
+    const hk_i32 number = (hk_i32)at, parts = (hk_i32)numbers->HK_CUT.parts;
 #if HK_PASS == 2                /* tasks with the same weights follow each other */
-    const hk_i64 strips = call->op->tasks[HK_PASS] / numbers->HK_CUT.parts;
-    const hk_i64 part = at / strips, strip = at - part * strips;
+    const hk_i32 strips = (hk_i32)call->op->tasks[HK_PASS] / parts;
+    const hk_i32 part = number / strips, strip = number - part * strips;
 #else
-    const hk_i64 strip = at / numbers->HK_CUT.parts, part = at - strip * numbers->HK_CUT.parts;
+    const hk_i32 strip = number / parts, part = number - strip * parts;
 #endif
 
     task->numbers = numbers;
-    task->strip = hk_strip_get(&numbers->HK_CUT.strip, strip);
+    hk_linear_strip_open(call, strip, task);
     task->at = part * numbers->HK_CUT.width;
     task->outs = hk_min(numbers->HK_CUT.width, numbers->out - task->at);
     task->terms = numbers->taps * numbers->in;
-    task->x = hk_rows_get(call, HK_LINEAR_X, task->strip.b, task->strip.head);
-    task->y = hk_rows_get(call, HK_LINEAR_Y, task->strip.b, task->strip.head);
-    task->add = hk_rows_get(call, HK_LINEAR_ADD, task->strip.b, task->strip.head);
     if (!hk_has(call, HK_LINEAR_ADD))
         task->add.base = 0;
     task->w_dtype = w->dtype;

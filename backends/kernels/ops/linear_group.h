@@ -12,24 +12,28 @@
 
 #define HK_HAS_SHARED 1
 
-/* Pass 0 has tiles as large as registers allow (Intel's are of sub-groups, and fewer), pass 1 has
- * small ones, of which there are more. */
-#if HK_PASS == 0 && HK_GROUP_SUMS >= 64
-#define HK_OWN_X 8
-#else
+/* Pass 0 has tiles as large as registers allow, pass 1 has small ones, of which there are more.
+ * Intel's registers are of sub-groups, and fewer. */
+#if HK_GROUP_SUMS < 32 || HK_LEAST_LANES
 #define HK_OWN_X 4
-#endif
-#if HK_PASS == 0 && HK_GROUP_SUMS >= 32 && !HK_LEAST_LANES
+#define HK_OWN_W 4
+#elif HK_PASS == 1
+#define HK_OWN_X 8
+#define HK_OWN_W 4
+#elif HK_GROUP_SUMS < 64
+#define HK_OWN_X 4
 #define HK_OWN_W 8
 #else
-#define HK_OWN_W 4
+#define HK_OWN_X 8
+#define HK_OWN_W 8
 #endif
 
-#define HK_SIDE 16              /* threads along each side of a tile */
-#define HK_TILE_X (HK_SIDE * HK_OWN_X)
-#define HK_TILE_W (HK_SIDE * HK_OWN_W)
+#define HK_SIDE_W 16            /* threads along a row of a tile */
+#define HK_SIDE_X (HK_THREADS / HK_SIDE_W)
+#define HK_TILE_X (HK_SIDE_X * HK_OWN_X)
+#define HK_TILE_W (HK_SIDE_W * HK_OWN_W)
 #define HK_SLICE 16             /* terms */
-#define HK_SLICE_FIRST 12       /* of those, before the next slice goes to shared memory */
+#define HK_HALF_SLICE (HK_SLICE / 2)
 #define HK_SUMS (HK_OWN_X * HK_OWN_W)
 #define HK_BLOCK_SLICES (HK_LINEAR_BLOCK / HK_SLICE)
 
@@ -37,8 +41,8 @@
 #define HK_QUADS_X (HK_TILE_X * HK_SLICE / HK_QUAD / HK_THREADS)
 #define HK_QUADS_W (HK_TILE_W * HK_SLICE / HK_QUAD / HK_THREADS)
 
-#if HK_SIDE * HK_SIDE != HK_THREADS
-#error "threads share the sums of a tile"
+#if HK_THREADS != 256 && HK_THREADS != 128
+#error "bits of threads' numbers are parted for so many"
 #endif
 
 /* Lines of terms, with a gap so that the threads of a wave write different banks. */
@@ -82,10 +86,10 @@ HK_INLINE void hk_linear_products(HK_LOCAL const float *x_from, HK_LOCAL const f
 
     HK_UNROLL
     for (i = 0; i < HK_OWN_X; i += 4)
-        hk_local_get4(x_from + i / 4 * (HK_SIDE * 4), x + i);
+        hk_local_get4(x_from + i / 4 * (HK_SIDE_X * 4), x + i);
     HK_UNROLL
     for (k = 0; k < HK_OWN_W; k += 4)
-        hk_local_get4(w_from + k / 4 * (HK_SIDE * 4), w + k);
+        hk_local_get4(w_from + k / 4 * (HK_SIDE_W * 4), w + k);
     HK_UNROLL
     for (i = 0; i < HK_OWN_X; i++) {
         HK_UNROLL
@@ -132,18 +136,18 @@ HK_INLINE void hk_linear_multiply_masked(HK_LOCAL const struct hk_shared *shared
                            &shared->w[slice & 1][t][hk_own_w(id, 0)], masks, t, 1, chain);
 }
 
-/* Terms [first, end) of a slice. */
+/* Half of a slice. */
 HK_INLINE void hk_linear_multiply(HK_LOCAL const struct hk_shared *shared,
-                                  const struct hk_linear_walk *at, hk_i32 id, const int first,
-                                  const int end, float *chain)
+                                  const struct hk_linear_walk *at, hk_i32 id, hk_i32 first,
+                                  float *chain)
 {
     const hk_i32 part = (hk_i32)at->step & 1;
-    HK_LOCAL const float *x = &shared->x[part][0][hk_own_x(id, 0)];
-    HK_LOCAL const float *w = &shared->w[part][0][hk_own_w(id, 0)];
+    HK_LOCAL const float *x = &shared->x[part][first][hk_own_x(id, 0)];
+    HK_LOCAL const float *w = &shared->w[part][first][hk_own_w(id, 0)];
     hk_i32 t;
 
     HK_UNROLL
-    for (t = first; t < end; t++)
+    for (t = 0; t < HK_HALF_SLICE; t++)
         hk_linear_products(x + t * (HK_TILE_X + HK_QUAD), w + t * (HK_TILE_W + HK_QUAD), 0, t, 0,
                            chain);
 }
@@ -160,6 +164,17 @@ HK_FN int hk_linear_full(HK_LOCAL const struct hk_shared *shared, const struct h
            hk_linear_span_get(task.numbers, last).end >= end;
 }
 
+/* What was loaded, of a slice, goes to shared memory; the next one is asked for. */
+HK_FN void hk_linear_bring(HK_LOCAL struct hk_shared *shared, const struct hk_linear_sizes *sizes,
+                           const struct hk_linear_walk *at, hk_i64 slice, hk_i32 id,
+                           struct hk_linear_mine *mine)
+{
+    if (slice < sizes->slices)
+        hk_linear_put(shared, sizes, slice, id, mine);
+    if (slice + 1 < sizes->slices)
+        hk_linear_load(shared, sizes, at, slice + 1, id, mine);
+}
+
 /* The first step of a tile that has slices. */
 HK_PIECE void hk_linear_first(HK_LOCAL struct hk_shared *shared,
                               const struct hk_linear_sizes *sizes,
@@ -167,14 +182,14 @@ HK_PIECE void hk_linear_first(HK_LOCAL struct hk_shared *shared,
                               struct hk_linear_mine *mine)
 {
     hk_linear_start(shared, at, id, mine);
-    if (sizes->slices == 0)
-        return;
-    hk_linear_load(shared, sizes, at, id, mine);
-    hk_linear_put(shared, sizes, at, id, mine);
+    if (sizes->slices > 0)
+        hk_linear_load(shared, sizes, at, 0, id, mine);
+    hk_linear_bring(shared, sizes, at, 0, id, mine);
 }
 
-/* A slice: the next one is on its way meanwhile, and goes to shared memory between products, which
- * hide how long that takes. */
+/* A slice. Between its halves, whose products hide how long that takes, the next one goes to shared
+ * memory; the one behind that is on its way till then. One text for both halves: so much of it
+ * stays near a multiprocessor. */
 HK_PIECE void hk_linear_slice(HK_LOCAL struct hk_shared *shared,
                               const struct hk_linear_sizes *sizes,
                               const struct hk_linear_walk *at, hk_i32 id,
@@ -182,18 +197,18 @@ HK_PIECE void hk_linear_slice(HK_LOCAL struct hk_shared *shared,
 {
     const int full = sizes->whole || hk_linear_full(shared, at);
     const hk_i64 next = at->step - 1;
+    hk_i32 first;
     int i;
 
-    if (next < sizes->slices)
-        hk_linear_load(shared, sizes, at, id, mine);
-    if (full)
-        hk_linear_multiply(shared, at, id, 0, HK_SLICE_FIRST, mine->chain);
-    else
-        hk_linear_multiply_masked(shared, at, id, mine->chain);
-    if (next < sizes->slices)
-        hk_linear_put(shared, sizes, at, id, mine);
-    if (full)
-        hk_linear_multiply(shared, at, id, HK_SLICE_FIRST, HK_SLICE, mine->chain);
+    HK_NO_UNROLL
+    for (first = 0; first < HK_SLICE; first += HK_HALF_SLICE) {
+        if (first > 0)
+            hk_linear_bring(shared, sizes, at, next, id, mine);
+        if (full)
+            hk_linear_multiply(shared, at, id, first, mine->chain);
+        else if (first == 0)
+            hk_linear_multiply_masked(shared, at, id, mine->chain);
+    }
     if (next % HK_BLOCK_SLICES == 0 || next == sizes->slices) {
         HK_UNROLL
         for (i = 0; i < HK_SUMS; i++) {

@@ -12,23 +12,28 @@
 /* Threads whose numbers are near each other have few rows and few outputs. */
 HK_FN hk_i32 hk_own_x(hk_i32 id, const int i)
 {
-    return ((id & 1) | (id >> 3 & 2) | (id >> 4 & 12)) * 4 + i / 4 * (HK_SIDE * 4) + i % 4;
+    return ((id & 1) | (id >> 3 & 2) | (id >> 4 & 12)) * 4 + i / 4 * (HK_SIDE_X * 4) + i % 4;
 }
 
 HK_FN hk_i32 hk_own_w(hk_i32 id, const int k)
 {
-    return ((id >> 1 & 7) | (id >> 2 & 8)) * 4 + k / 4 * (HK_SIDE * 4) + k % 4;
+    return ((id >> 1 & 7) | (id >> 2 & 8)) * 4 + k / 4 * (HK_SIDE_W * 4) + k % 4;
 }
 
-/* The line of a tile of `lines` that a thread brings, and where in the slice stretch j begins. */
+/* The line of a tile of `lines` that a thread brings, beside a neighbour where there are threads
+ * enough, and where in the slice stretch j begins. */
+#define HK_LINE_THREADS(lines) (HK_THREADS >= 2 * (lines) ? 2 : 1)
+
 HK_FN hk_i32 hk_line(hk_i32 id, const int lines)
 {
-    return id / 2 % lines;
+    return id / HK_LINE_THREADS(lines) % lines;
 }
 
 HK_FN hk_i32 hk_line_term(hk_i32 id, int j, const int lines)
 {
-    return (id % 2 + (id + j * HK_THREADS) / (2 * lines) * 2) * HK_QUAD;
+    const int n = HK_LINE_THREADS(lines);
+
+    return (id % n + (id + j * HK_THREADS) / (n * lines) * n) * HK_QUAD;
 }
 
 /* Rows and outputs behind the last are those once more: nothing is made of their sums. */
@@ -100,7 +105,7 @@ HK_INLINE void hk_linear_load_plain(hk_u32 dtype, HK_GLOBAL const char **at,
 
     HK_UNROLL
     for (j = 0; j < quads; j++)
-        hk_load_words(*at + j * (HK_THREADS / (2 * lines) * 2 * HK_QUAD) * size, size,
+        hk_load_words(*at + j * (HK_THREADS / lines * HK_QUAD) * size, size,
                       raw[j].word);
     *at += HK_SLICE * size;
 }
@@ -133,12 +138,12 @@ HK_FN void hk_linear_tap_end(HK_LOCAL const struct hk_shared *shared, hk_i64 sli
     mine->w_at += (task.w_tap - in) * hk_size(task.w_dtype);
 }
 
-/* Of the step's next slice. */
+/* A slice is asked for. */
 HK_FN void hk_linear_load(HK_LOCAL const struct hk_shared *shared,
                           const struct hk_linear_sizes *sizes, const struct hk_linear_walk *at,
-                          hk_i32 id, struct hk_linear_mine *mine)
+                          hk_i64 slice, hk_i32 id, struct hk_linear_mine *mine)
 {
-    const hk_i64 slice = at->step - 1, u = slice * HK_SLICE;
+    const hk_i64 u = slice * HK_SLICE;
     int j;
 
     if (slice < mine->plain) {
@@ -172,10 +177,9 @@ HK_FN void hk_linear_load(HK_LOCAL const struct hk_shared *shared,
 
 /* What was loaded goes to its slice's part of shared memory. */
 HK_FN void hk_linear_put(HK_LOCAL struct hk_shared *shared, const struct hk_linear_sizes *sizes,
-                         const struct hk_linear_walk *at, hk_i32 id,
-                         const struct hk_linear_mine *mine)
+                         hk_i64 slice, hk_i32 id, const struct hk_linear_mine *mine)
 {
-    const hk_i32 to = (hk_i32)(at->step - 1) & 1, row = hk_line(id, HK_TILE_X);
+    const hk_i32 to = (hk_i32)slice & 1, row = hk_line(id, HK_TILE_X);
     const hk_i32 output = hk_line(id, HK_TILE_W);
     int i, j;
 

@@ -5,7 +5,7 @@
  * 12). A task is a strip of rows of one item and head.
  */
 #define HK_SCALES 0 /* numbers alone */
-#define HK_BATCH 4
+#define HK_BATCH 3
 #include "sums.h"
 #include "batch.h"
 
@@ -30,22 +30,6 @@ HK_FN struct hk_rows hk_norm_common(const struct hk_call *call, hk_u32 array)
     out.dtype = call->arrays[array].dtype;
     out.past = 0;
     return out;
-}
-
-HK_FN void hk_norm_open(const struct hk_call *call, hk_i64 task, struct hk_rows_norm *norm)
-{
-    HK_GLOBAL const struct hk_norm *numbers = HK_NUMBERS(call, struct hk_norm);
-
-    norm->numbers = numbers;
-    norm->strip = hk_strip_get(&numbers->strip, task);
-    norm->x = hk_rows_given(call, HK_NORM_X, &norm->strip);
-    norm->residual = hk_rows_given(call, HK_NORM_RESIDUAL, &norm->strip);
-    norm->y = hk_rows_given(call, HK_NORM_Y, &norm->strip);
-    norm->sum = hk_rows_given(call, HK_NORM_SUM, &norm->strip);
-    norm->weight = hk_norm_common(call, HK_NORM_WEIGHT);
-    norm->bias = hk_norm_common(call, HK_NORM_BIAS);
-    norm->rms = numbers->kind == HK_NORM_RMS;
-    norm->part = hk_inverse(hk_from_i64(hk_max(numbers->d, 1)));
 }
 
 /* A channel's distance from the centre, 0 with RMS. */

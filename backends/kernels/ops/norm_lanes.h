@@ -7,6 +7,22 @@
 #ifndef HEED_BACKENDS_KERNELS_OPS_NORM_LANES_H
 #define HEED_BACKENDS_KERNELS_OPS_NORM_LANES_H
 
+HK_FN void hk_norm_open(const struct hk_call *call, hk_i64 task, struct hk_rows_norm *norm)
+{
+    HK_GLOBAL const struct hk_norm *numbers = HK_NUMBERS(call, struct hk_norm);
+
+    norm->numbers = numbers;
+    norm->strip = hk_strip_get(&numbers->strip, task);
+    norm->x = hk_rows_given(call, HK_NORM_X, &norm->strip);
+    norm->residual = hk_rows_given(call, HK_NORM_RESIDUAL, &norm->strip);
+    norm->y = hk_rows_given(call, HK_NORM_Y, &norm->strip);
+    norm->sum = hk_rows_given(call, HK_NORM_SUM, &norm->strip);
+    norm->weight = hk_norm_common(call, HK_NORM_WEIGHT);
+    norm->bias = hk_norm_common(call, HK_NORM_BIAS);
+    norm->rms = numbers->kind == HK_NORM_RMS;
+    norm->part = hk_inverse(hk_from_i64(hk_max(numbers->d, 1)));
+}
+
 /* ---- channels of a row ---- */
 
 struct hk_norm_row {

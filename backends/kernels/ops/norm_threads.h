@@ -15,7 +15,6 @@
 #define HK_NORM_ROOM 4160                   /* floats: 4 rows of 1024, many groups side by side */
 
 enum {
-    HK_NORM_OPEN,
     HK_NORM_STAGE,
     HK_NORM_MEAN,
     HK_NORM_SQUARES,
@@ -31,46 +30,46 @@ HK_FN hk_i64 hk_norm_pitch(hk_i64 d)
     return (d + 31) / 32 * 32 + 16;
 }
 
-/* Rows of a turn; 0: they are too long. */
+/* Rows that local memory has room for; 0: they are too long. Rows of a turn. */
 HK_FN hk_i64 hk_norm_staged(hk_i64 d)
 {
     return hk_min(HK_NORM_ROOM / hk_norm_pitch(d), HK_NORM_TURN);
 }
 
+HK_FN hk_i64 hk_norm_rows(hk_i64 d)
+{
+    const hk_i64 staged = hk_norm_staged(d);
+
+    return staged > 0 ? staged : HK_NORM_TURN;
+}
+
 /* The rows of a turn. */
 struct hk_norm_turn {
     hk_i64 first, count, d, pitch;
-    int staged, whole; /* whole: all vectors lie at multiples of their bytes */
+    int staged;
 };
 
-/* What a turn is lies in local memory as well: each step has only what it uses in registers. */
+/* The strip lies in local memory as well: each step has only what it uses in registers. */
 struct hk_shared {
     float rows[HK_NORM_ROOM];
     float sums[HK_NORM_TURN * HK_PARTIALS], squares[HK_NORM_TURN * HK_PARTIALS];
     float centre[HK_NORM_TURN], factor[HK_NORM_TURN];
     struct hk_rows_norm norm;
-    struct hk_norm_turn turn;
+    hk_i64 d, turn; /* turn: rows of one */
+    int whole[HK_NORM_SUM + 1]; /* of each array: its vectors lie at multiples of their bytes */
 };
 
-HK_FN void hk_norm_turn_open(const struct hk_rows_norm *norm, hk_i64 number,
-                             struct hk_norm_turn *turn)
+HK_FN struct hk_norm_turn hk_norm_turn_get(HK_LOCAL const struct hk_shared *shared, hk_i64 number)
 {
-    const hk_i64 d = norm->numbers->d, staged = hk_norm_staged(d);
-    const hk_i64 rows = staged > 0 ? staged : HK_NORM_TURN;
-    const hk_i64 first = norm->strip.first + number * rows;
-    struct hk_stream stream;
+    const hk_i64 first = number * shared->turn;
+    struct hk_norm_turn out;
 
-    turn->count = hk_min(norm->strip.count - number * rows, rows);
-    turn->first = first;
-    turn->d = d;
-    turn->pitch = hk_norm_pitch(d);
-    turn->staged = staged > 0;
-    turn->whole = hk_stream_open(&norm->x, first, rows, d, &stream) &&
-                  hk_stream_open(&norm->residual, first, rows, d, &stream) &&
-                  hk_stream_open(&norm->y, first, rows, d, &stream) &&
-                  hk_stream_open(&norm->sum, first, rows, d, &stream) &&
-                  hk_stream_open(&norm->weight, 0, rows, d, &stream) &&
-                  hk_stream_open(&norm->bias, 0, rows, d, &stream);
+    out.first = shared->norm.strip.first + first;
+    out.count = hk_min(shared->norm.strip.count - first, shared->turn);
+    out.d = shared->d;
+    out.pitch = hk_norm_pitch(out.d);
+    out.staged = hk_norm_staged(out.d) > 0;
+    return out;
 }
 
 /* Rows of the turn, whose vectors lie at multiples of their bytes. */
@@ -80,6 +79,17 @@ HK_FN struct hk_stream hk_norm_stream(const struct hk_norm_turn *turn, const str
 
     (void)hk_stream_open(rows, turn->first, turn->count, turn->d, &out);
     return out;
+}
+
+/* Do all vectors lie at multiples of their bytes? */
+HK_FN int hk_norm_whole(HK_LOCAL const struct hk_shared *shared)
+{
+    int i, all = 1;
+
+    HK_UNROLL
+    for (i = 0; i <= HK_NORM_SUM; i++)
+        all &= shared->whole[i];
+    return all;
 }
 
 /* ---- what the norm is taken of ---- */
@@ -100,7 +110,7 @@ HK_FN hk_vec hk_norm_single(const struct hk_rows_norm *norm, const struct hk_nor
 
 /* Vector `unit` of row i of the turn, from memory. */
 HK_FN hk_vec hk_norm_again(const struct hk_rows_norm *norm, const struct hk_norm_turn *turn,
-                           hk_i64 i, hk_i64 unit)
+                           const int whole, hk_i64 i, hk_i64 unit)
 {
     const struct hk_stream of_x = hk_norm_stream(turn, &norm->x);
     const struct hk_stream of_residual = hk_norm_stream(turn, &norm->residual);
@@ -109,7 +119,7 @@ HK_FN hk_vec hk_norm_again(const struct hk_rows_norm *norm, const struct hk_norm
     struct hk_raw raw;
     hk_vec x;
 
-    if (!turn->whole)
+    if (!whole)
         return hkv_four(hk_norm_single(norm, turn, i, t).x, hk_norm_single(norm, turn, i, t + 1).x,
                         hk_norm_single(norm, turn, i, t + 2).x,
                         hk_norm_single(norm, turn, i, t + 3).x);
@@ -142,10 +152,10 @@ HK_FN void hk_norm_keep(const struct hk_norm_turn *turn, struct hk_place at, hk_
 }
 
 /* To local memory, and to the sum. */
-HK_FN void hk_norm_stage_singles(HK_LOCAL struct hk_shared *shared)
+HK_FN void hk_norm_stage_singles(hk_i64 number, HK_LOCAL struct hk_shared *shared)
 {
     const struct hk_rows_norm of = shared->norm, *const norm = &of;
-    const struct hk_norm_turn these = shared->turn, *const turn = &these;
+    const struct hk_norm_turn these = hk_norm_turn_get(shared, number), *const turn = &these;
     HK_THREAD_ID(id);
     hk_i64 i, t;
 
@@ -159,10 +169,10 @@ HK_FN void hk_norm_stage_singles(HK_LOCAL struct hk_shared *shared)
     }
 }
 
-HK_FN void hk_norm_stage(HK_LOCAL struct hk_shared *shared)
+HK_FN void hk_norm_stage(hk_i64 number, HK_LOCAL struct hk_shared *shared)
 {
     const struct hk_rows_norm of = shared->norm, *const norm = &of;
-    const struct hk_norm_turn these = shared->turn, *const turn = &these;
+    const struct hk_norm_turn these = hk_norm_turn_get(shared, number), *const turn = &these;
     const struct hk_stream from = hk_norm_stream(turn, &norm->x);
     const struct hk_stream more = hk_norm_stream(turn, &norm->residual);
     const struct hk_stream sum = hk_norm_stream(turn, &norm->sum);
@@ -221,10 +231,12 @@ HK_FN hk_vec hk_norm_term(const struct hk_rows_norm *norm, const int squares, hk
 }
 
 /* A thread's vector of the partial sums of its row. */
-HK_INLINE void hk_norm_sum(hk_i32 id, const int squares, HK_LOCAL struct hk_shared *shared)
+HK_INLINE void hk_norm_sum(hk_i64 number, hk_i32 id, const int squares,
+                           HK_LOCAL struct hk_shared *shared)
 {
     const struct hk_rows_norm of = shared->norm, *const norm = &of;
-    const struct hk_norm_turn these = shared->turn, *const turn = &these;
+    const struct hk_norm_turn these = hk_norm_turn_get(shared, number), *const turn = &these;
+    const int whole = hk_norm_whole(shared);
     const hk_i64 i = id / HK_SUMS, vectors = (turn->d + HKV_LANES - 1) / HKV_LANES;
     HK_LOCAL float *const to = squares ? shared->squares : shared->sums;
     hk_vec sum = hkv_set(0.0f);
@@ -242,17 +254,17 @@ HK_INLINE void hk_norm_sum(hk_i32 id, const int squares, HK_LOCAL struct hk_shar
                                unit * HKV_LANES, turn->d, sum);
     } else {
         for (unit = id % HK_SUMS; unit < vectors; unit += HK_SUMS)
-            sum = hk_norm_term(norm, squares, hk_norm_again(norm, turn, i, unit), centre,
+            sum = hk_norm_term(norm, squares, hk_norm_again(norm, turn, whole, i, unit), centre,
                                unit * HKV_LANES, turn->d, sum);
     }
     hkv_store(part, sum);
     hk_local_put4(to + id * HKV_LANES, part);
 }
 
-HK_FN void hk_norm_factor(hk_i32 id, HK_LOCAL struct hk_shared *shared)
+HK_FN void hk_norm_factor(hk_i64 number, hk_i32 id, HK_LOCAL struct hk_shared *shared)
 {
     const struct hk_rows_norm of = shared->norm, *const norm = &of;
-    const struct hk_norm_turn these = shared->turn, *const turn = &these;
+    const struct hk_norm_turn these = hk_norm_turn_get(shared, number), *const turn = &these;
 
     if (id >= turn->count)
         return;
@@ -264,10 +276,10 @@ HK_FN void hk_norm_factor(hk_i32 id, HK_LOCAL struct hk_shared *shared)
 
 /* ---- what is written ---- */
 
-HK_FN void hk_norm_write_singles(HK_LOCAL const struct hk_shared *shared)
+HK_FN void hk_norm_write_singles(hk_i64 number, HK_LOCAL const struct hk_shared *shared)
 {
     const struct hk_rows_norm of = shared->norm, *const norm = &of;
-    const struct hk_norm_turn these = shared->turn, *const turn = &these;
+    const struct hk_norm_turn these = hk_norm_turn_get(shared, number), *const turn = &these;
     HK_THREAD_ID(id);
     hk_i64 i, t;
 
@@ -287,10 +299,11 @@ HK_FN void hk_norm_write_singles(HK_LOCAL const struct hk_shared *shared)
 }
 
 /* staged: rows lie in local memory. */
-HK_INLINE void hk_norm_write(const int staged, HK_LOCAL const struct hk_shared *shared)
+HK_INLINE void hk_norm_write(const int staged, hk_i64 number,
+                             HK_LOCAL const struct hk_shared *shared)
 {
     const struct hk_rows_norm of = shared->norm, *const norm = &of;
-    const struct hk_norm_turn these = shared->turn, *const turn = &these;
+    const struct hk_norm_turn these = hk_norm_turn_get(shared, number), *const turn = &these;
     const struct hk_stream y = hk_norm_stream(turn, &norm->y);
     const struct hk_stream sum = hk_norm_stream(turn, &norm->sum);
     struct hk_stream of_weight, of_bias;
@@ -311,7 +324,7 @@ HK_INLINE void hk_norm_write(const int staged, HK_LOCAL const struct hk_shared *
             for (k = 0; k < HK_BATCH; k++) {
                 const struct hk_place at = walk.at[k];
                 const hk_vec x = staged ? hk_norm_local(turn, at.row, at.unit, shared)
-                                        : hk_norm_again(norm, turn, at.row, at.unit);
+                                        : hk_norm_again(norm, turn, 1, at.row, at.unit);
 
                 if (!staged && sum.base)
                     hk_batch_put(&sum, &walk, k, x);
@@ -327,57 +340,89 @@ HK_INLINE void hk_norm_write(const int staged, HK_LOCAL const struct hk_shared *
 
 /* ---- turns ---- */
 
-/* A step of the open turn. */
-HK_FN void hk_norm_step(hk_i64 step, HK_LOCAL struct hk_shared *shared)
+/* A step of a turn. */
+HK_FN void hk_norm_step(hk_i64 number, hk_i64 step, HK_LOCAL struct hk_shared *shared)
 {
-    const int staged = shared->turn.staged, whole = shared->turn.whole;
+    const int staged = hk_norm_staged(shared->d) > 0, whole = hk_norm_whole(shared);
     HK_THREAD_ID(id);
 
-    if (shared->turn.count <= 0)
-        return;
     if (step == HK_NORM_STAGE && staged) {
         if (whole)
-            hk_norm_stage(shared);
+            hk_norm_stage(number, shared);
         else
-            hk_norm_stage_singles(shared);
+            hk_norm_stage_singles(number, shared);
     } else if (step == HK_NORM_MEAN && !shared->norm.rms) {
         HK_EACH(id)
-            hk_norm_sum(id, 0, shared);
+            hk_norm_sum(number, id, 0, shared);
     } else if (step == HK_NORM_SQUARES) {
         HK_EACH(id)
-            hk_norm_sum(id, 1, shared);
+            hk_norm_sum(number, id, 1, shared);
     } else if (step == HK_NORM_FACTOR) {
         HK_EACH(id)
-            hk_norm_factor(id, shared);
+            hk_norm_factor(number, id, shared);
     } else if (step == HK_NORM_WRITE) {
         if (!whole)
-            hk_norm_write_singles(shared);
+            hk_norm_write_singles(number, shared);
         else if (staged)
-            hk_norm_write(1, shared);
+            hk_norm_write(1, number, shared);
         else
-            hk_norm_write(0, shared);
+            hk_norm_write(0, number, shared);
     }
 }
 
-HK_FN void hk_norm_start(const struct hk_call *call, hk_i64 task, hk_i64 turn,
-                         HK_LOCAL struct hk_shared *shared)
+/* An array of the strip. */
+HK_INLINE void hk_norm_start_rows(HK_LOCAL struct hk_shared *shared, hk_u32 array, hk_i64 d,
+                                  const struct hk_rows given, HK_LOCAL struct hk_rows *to)
 {
-    struct hk_rows_norm norm;
-    struct hk_norm_turn of;
+    struct hk_stream stream;
 
-    hk_norm_open(call, task, &norm);
-    hk_norm_turn_open(&norm, turn, &of);
-    shared->norm = norm;
-    shared->turn = of;
+    shared->whole[array] = hk_stream_open(&given, 0, HK_NORM_TURN, d, &stream);
+    *to = given;
 }
 
+/* Opens a strip: the arrays by a thread each, as all together would take many registers. */
+HK_FN void hk_norm_start(const struct hk_call *call, hk_i64 task, hk_i32 id,
+                         HK_LOCAL struct hk_shared *shared)
+{
+    HK_GLOBAL const struct hk_norm *numbers = HK_NUMBERS(call, struct hk_norm);
+    const hk_i64 d = numbers->d;
+    const struct hk_strip_task strip = hk_strip_get(&numbers->strip, task);
+
+    if (id == 0) {
+        shared->norm.numbers = numbers;
+        shared->norm.strip = strip;
+        shared->norm.part = hk_inverse(hk_from_i64(hk_max(d, 1)));
+        shared->norm.rms = numbers->kind == HK_NORM_RMS;
+        shared->d = d;
+        shared->turn = hk_norm_rows(d);
+    } else if (id == 1) {
+        hk_norm_start_rows(shared, HK_NORM_X, d, hk_rows_given(call, HK_NORM_X, &strip),
+                           &shared->norm.x);
+    } else if (id == 2) {
+        hk_norm_start_rows(shared, HK_NORM_RESIDUAL, d,
+                           hk_rows_given(call, HK_NORM_RESIDUAL, &strip), &shared->norm.residual);
+    } else if (id == 3) {
+        hk_norm_start_rows(shared, HK_NORM_Y, d, hk_rows_given(call, HK_NORM_Y, &strip),
+                           &shared->norm.y);
+    } else if (id == 4) {
+        hk_norm_start_rows(shared, HK_NORM_SUM, d, hk_rows_given(call, HK_NORM_SUM, &strip),
+                           &shared->norm.sum);
+    } else if (id == 5) {
+        hk_norm_start_rows(shared, HK_NORM_WEIGHT, d, hk_norm_common(call, HK_NORM_WEIGHT),
+                           &shared->norm.weight);
+    } else if (id == 6) {
+        hk_norm_start_rows(shared, HK_NORM_BIAS, d, hk_norm_common(call, HK_NORM_BIAS),
+                           &shared->norm.bias);
+    }
+}
+
+/* A task has a step more than its turns have: the strip is opened. */
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
     HK_GLOBAL const struct hk_strip_form *strip = &HK_NUMBERS(call, struct hk_norm)->strip;
     const hk_i64 run = hk_min(strip->run, strip->rows);
-    const hk_i64 d = HK_NUMBERS(call, struct hk_norm)->d, staged = hk_norm_staged(d);
-    const hk_i64 rows = staged > 0 ? staged : HK_NORM_TURN;
-    const hk_i64 steps = ((run - 1) / rows + 1) * HK_NORM_STEPS;
+    const hk_i64 d = HK_NUMBERS(call, struct hk_norm)->d;
+    const hk_i64 steps = ((run - 1) / hk_norm_rows(d) + 1) * HK_NORM_STEPS + 1;
     struct hk_steps at;
     HK_THREAD_ID(id);
 
@@ -386,13 +431,11 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     at.task = group;
     at.step = 0;
     while (at.task < call->op->tasks[HK_PASS]) {
-        if (at.step % HK_NORM_STEPS == HK_NORM_OPEN) {
-            HK_EACH(id) {
-                if (id == 0)
-                    hk_norm_start(call, at.task, at.step / HK_NORM_STEPS, shared);
-            }
+        if (at.step == 0) {
+            HK_EACH(id)
+                hk_norm_start(call, at.task, id, shared);
         } else {
-            hk_norm_step(at.step % HK_NORM_STEPS, shared);
+            hk_norm_step((at.step - 1) / HK_NORM_STEPS, (at.step - 1) % HK_NORM_STEPS, shared);
         }
         HK_BARRIER();
         at = hk_steps_next(call, at, steps);

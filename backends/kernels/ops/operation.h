@@ -3,8 +3,9 @@
  *
  * The call of a kernel of an operation with fixed arrays: its blob (arrays.h), its buffers, and
  * what a task finds in them. One text is both kernels of an operation: with HK_THREADS 1 the one
- * of processors, whose vectors have HKV_LANES lanes, and with HK_THREADS 64 and HK_ONE_LANE 1 the
- * one of GPUs, whose threads share the channels (channels.h). Each row of kernels.def says which.
+ * of processors, whose vectors have HKV_LANES lanes, and with HK_THREADS 64 the one of GPUs, whose
+ * threads share the channels: with HK_ONE_LANE 1 one by one (channels.h), with HK_FOUR_LANES 1 in
+ * vectors of four (batch.h). Each row of kernels.def says which.
  *
  *     HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
  *     {

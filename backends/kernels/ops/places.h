@@ -34,7 +34,13 @@ struct hk_walk {
 HK_FN struct hk_walk hk_walk_begin(hk_i32 id, hk_i64 rows, hk_i64 units)
 {
     struct hk_walk walk;
+    int k;
 
+    HK_UNROLL
+    for (k = 0; k < HK_BATCH; k++) { /* a thread without units may ask for the first all the same */
+        walk.at[k].row = walk.at[k].unit = 0;
+        walk.there[k] = 0;
+    }
     walk.rows = (hk_i32)rows;
     walk.units = (hk_i32)units;
     walk.next.row = id / walk.units;

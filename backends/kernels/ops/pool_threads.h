@@ -58,9 +58,9 @@ HK_INLINE void hk_pool_tokens(const struct hk_tile tile, const struct hk_rows *x
 
             HK_UNROLL
             for (v = 0; v < HK_WIDE; v++) {
-                const hk_vec x = hk_pool_vector(tile, &raw[k][v]);
+                const hk_vec value = hk_pool_vector(tile, &raw[k][v]);
 
-                sum[v] = there[k] ? hk_pool_add(tile.way, sum[v], x, weight) : sum[v];
+                sum[v] = there[k] ? hk_pool_add(tile.way, sum[v], value, weight) : sum[v];
             }
         }
     }

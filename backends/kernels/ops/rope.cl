@@ -15,6 +15,7 @@ struct hk_rope_strip {
     hk_u32 pos_dtype, reserved;
     HK_GLOBAL const char *cos, *sin;
     hk_i64 cos_row, cos_channel, sin_row, sin_channel; /* elements */
+    hk_i64 positions, pos0;
 };
 
 HK_FN void hk_rope_open(const struct hk_call *call, const struct hk_strip_task *strip,
@@ -24,6 +25,8 @@ HK_FN void hk_rope_open(const struct hk_call *call, const struct hk_strip_task *
     HK_GLOBAL const struct hk_array *sin = call->arrays + HK_ROPE_SIN;
 
     rope->numbers = HK_NUMBERS(call, struct hk_rope);
+    rope->positions = rope->numbers->positions;
+    rope->pos0 = rope->numbers->pos0;
     rope->x = hk_rows_get(call, HK_ROPE_X, strip->b, strip->head);
     rope->y = hk_rows_get(call, HK_ROPE_Y, strip->b, strip->head);
     rope->pos = hk_entries_get(call, HK_ROPE_POS, strip->b, strip->head);
@@ -48,14 +51,14 @@ struct hk_rope_row {
 HK_FN struct hk_rope_row hk_rope_row_get(const struct hk_rope_strip *rope, hk_i64 i)
 {
     struct hk_rope_row row;
-    hk_i64 position = rope->numbers->pos0 + i;
+    hk_i64 position = rope->pos0 + i;
 
     if (rope->pos.base)
         position = hk_integer(rope->pos_dtype, rope->pos.base, i * rope->pos.step);
     row.x = hk_row(&rope->x, i);
     row.y = hk_row(&rope->y, i);
     row.cos = row.sin = 0;
-    if (position >= 0 && position < rope->numbers->positions) {
+    if (position >= 0 && position < rope->positions) {
         row.cos = hk_byte(rope->cos, position * rope->cos_row * hk_size(HK_F32));
         row.sin = hk_byte(rope->sin, position * rope->sin_row * hk_size(HK_F32));
     }

@@ -32,45 +32,72 @@ HK_FN int hk_rope_streams_open(const struct hk_rope_strip *rope, hk_i64 first, h
            hk_rope_table_whole(rope->sin, rope->sin_row, rope->sin_channel);
 }
 
-/* The pairs of rows `first` on. */
+/* The vectors of a pair as they are read, and where they lie. */
+struct hk_rope_pair {
+    struct hk_raw x[2], cos, sin;
+    struct hk_place at[2];
+};
+
+/* apart: units between the two. */
+HK_INLINE void hk_rope_ask(const struct hk_rope_strip *rope, const struct hk_rope_streams *of,
+                           hk_i64 first, struct hk_place place, const int halves, hk_i32 apart,
+                           struct hk_rope_pair *pair)
+{
+    const struct hk_rope_row row = hk_rope_row_get(rope, first + place.row);
+    const hk_i64 t = (hk_i64)place.unit * HKV_LANES;
+
+    pair->at[0] = pair->at[1] = place;
+    pair->at[0].unit = halves ? place.unit : 2 * place.unit;
+    pair->at[1].unit = pair->at[0].unit + apart;
+    pair->x[0] = hk_stream_ask(&of->x, pair->at[0]);
+    pair->x[1] = hk_stream_ask(&of->x, pair->at[1]);
+    pair->cos.word[0] = pair->cos.word[1] = pair->cos.word[2] = pair->cos.word[3] = HK_NAN_WORD;
+    pair->sin = pair->cos;
+    if (row.cos) {
+        pair->cos = hk_raw_whole(4, row.cos + t * 4);
+        pair->sin = hk_raw_whole(4, row.sin + t * 4);
+    }
+}
+
+HK_INLINE void hk_rope_pair_put(const struct hk_rope_streams *of, const int halves,
+                                const struct hk_rope_pair *pair)
+{
+    hk_vec x[2];
+
+    x[0] = hk_raw_vector(&of->x, pair->x);
+    x[1] = hk_raw_vector(&of->x, pair->x + 1);
+    if (!halves)
+        hkv_part_pairs(x);
+    hk_rope_turn(hk_raw_floats(&pair->cos), hk_raw_floats(&pair->sin), &x[0], &x[1]);
+    if (!halves)
+        hkv_join_pairs(x);
+    hk_vector_put(&of->y, hk_stream_at(&of->y, pair->at[0]), x[0]);
+    hk_vector_put(&of->y, hk_stream_at(&of->y, pair->at[1]), x[1]);
+}
+
+/* The pairs of rows `first` on: one is asked for before the one at hand is turned. */
 HK_FN void hk_rope_pairs(const struct hk_rope_strip *rope, const struct hk_rope_streams *of,
                          hk_i64 first, hk_i64 count)
 {
     const hk_i64 pairs = rope->numbers->pairs;
     const int halves = rope->numbers->kind == HK_ROPE_HALVES;
-    const hk_i32 apart = halves ? (hk_i32)pairs / HKV_LANES : 1; /* of a pair's vectors */
+    const hk_i32 apart = halves ? (hk_i32)pairs / HKV_LANES : 1;
     HK_THREAD_ID(id);
 
     HK_EACH(id)
     {
         struct hk_walk walk = hk_walk_begin(id, count, pairs / HKV_LANES);
+        int more = hk_walk_next(&walk);
+        struct hk_rope_pair next;
 
-        while (hk_walk_next(&walk)) {
-            const struct hk_rope_row row = hk_rope_row_get(rope, first + walk.at[0].row);
-            const hk_i64 t = (hk_i64)walk.at[0].unit * HKV_LANES;
-            struct hk_place at = walk.at[0], other = at;
-            struct hk_raw raw[2], c, s;
-            hk_vec x[2];
+        hk_rope_ask(rope, of, first, walk.at[0], halves, apart, &next);
+        while (more) {
+            const struct hk_rope_pair pair = next;
 
-            at.unit = halves ? at.unit : 2 * at.unit;
-            other.unit = at.unit + apart;
-            raw[0] = hk_stream_ask(&of->x, at);
-            raw[1] = hk_stream_ask(&of->x, other);
-            c.word[0] = c.word[1] = c.word[2] = c.word[3] = HK_NAN_WORD;
-            s = c;
-            if (row.cos) {
-                c = hk_raw_whole(4, row.cos + t * 4);
-                s = hk_raw_whole(4, row.sin + t * 4);
-            }
-            x[0] = hk_raw_vector(&of->x, raw);
-            x[1] = hk_raw_vector(&of->x, raw + 1);
-            if (!halves)
-                hkv_part_pairs(x);
-            hk_rope_turn(hk_raw_floats(&c), hk_raw_floats(&s), &x[0], &x[1]);
-            if (!halves)
-                hkv_join_pairs(x);
-            hk_vector_put(&of->y, hk_stream_at(&of->y, at), x[0]);
-            hk_vector_put(&of->y, hk_stream_at(&of->y, other), x[1]);
+            more = hk_walk_next(&walk);
+            if (more)
+                hk_rope_ask(rope, of, first, walk.at[0], halves, apart, &next);
+            hk_rope_pair_put(of, halves, &pair);
         }
     }
 }

@@ -146,6 +146,13 @@ HK_INLINE float hkv_add_across(hk_vec a)
 
 HK_INLINE hk_u32 hkv_equals(HK_GLOBAL const hk_i32 *p, hk_i32 x)
 {
+    if (hk_address(p) % 16 == 0) {
+        hk_u32 word[4];
+
+        hk_load_words((HK_GLOBAL const char *)p, 4, word);
+        return hkv_word(hkv_four_masks(word[0] == (hk_u32)x, word[1] == (hk_u32)x,
+                                       word[2] == (hk_u32)x, word[3] == (hk_u32)x));
+    }
     return hkv_word(hkv_four_masks(p[0] == x, p[1] == x, p[2] == x, p[3] == x));
 }
 

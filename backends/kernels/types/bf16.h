@@ -10,7 +10,6 @@ typedef hk_u16 hk_stored_bf16;
 #define hk_get_bf16(p) hk_from_bf16(*(p))
 #define hk_put_bf16(p, x) ((void)(*(p) = hk_to_bf16(hk_add(x, 0.0f))))
 
-#define hk_fours_bf16(row, t, word) hk_load_words((row) + (t)*2, 2, word)
 #define hk_four_bf16(word, t, j)                                                                   \
     hk_float((j) % 2 ? (word)[(j) / 2] & 0xffff0000u : (word)[(j) / 2] << 16)
 

@@ -67,31 +67,6 @@ HK_FN hk_u32 hk_block_four(HK_GLOBAL const hk_u8 *at)
     return two[0] | (hk_u32)two[1] << 16;
 }
 
-/* The bytes that have the four numbers of four bits from channel t on, from `at` on in a block. */
-HK_FN void hk_block_nibbles(HK_GLOBAL const char *row, hk_i64 t, const int bytes, const int at,
-                            hk_u32 *word)
-{
-    word[0] = hk_block_four(hk_block_byte(row, t, bytes, at) + hk_in_block(t) % 16);
-}
-
-HK_FN hk_u32 hk_block_nibble(const hk_u32 *word, hk_i64 t, const int j)
-{
-    return word[0] >> (hk_in_block(t) / 16 * 4 + 8 * j) & 15;
-}
-
-/* Likewise with the word of fifth bits, which lies before them. */
-HK_FN void hk_block_five_nibbles(HK_GLOBAL const char *row, hk_i64 t, const int bytes, const int at,
-                                 hk_u32 *word)
-{
-    hk_block_nibbles(row, t, bytes, at + 4, word);
-    word[1] = hk_block_four(hk_block_byte(row, t, bytes, at));
-}
-
-HK_FN hk_u32 hk_block_five_nibble(const hk_u32 *word, hk_i64 t, const int j)
-{
-    return hk_block_nibble(word, t, j) | (word[1] >> (hk_in_block(t) + j) & 1) << 4;
-}
-
 #if HK_VECTORS
 HK_INLINE hk_vec hkv_block_codes(HK_GLOBAL const char *row, hk_i64 t, const int bytes, const int at,
                                  hk_u64 low, hk_u64 high)

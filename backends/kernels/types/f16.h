@@ -10,7 +10,6 @@ typedef hk_u16 hk_stored_f16;
 #define hk_get_f16(p) hk_load_f16(p)
 #define hk_put_f16(p, x) ((void)(*(p) = hk_to_f16(hk_add(x, 0.0f))))
 
-#define hk_fours_f16(row, t, word) hk_load_words((row) + (t)*2, 2, word)
 #define hk_four_f16(word, t, j) hk_from_f16((hk_u16)((word)[(j) / 2] >> (j) % 2 * 16))
 
 #if HK_VECTORS

@@ -10,7 +10,6 @@ typedef float hk_stored_f32;
 #define hk_get_f32(p) (*(p))
 #define hk_put_f32(p, x) ((void)(*(p) = hk_canonical(x)))
 
-#define hk_fours_f32(row, t, word) hk_load_words((row) + (t)*4, 4, word)
 #define hk_four_f32(word, t, j) hk_float((word)[j])
 
 #if HK_VECTORS

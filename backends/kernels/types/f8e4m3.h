@@ -19,7 +19,6 @@ HK_FN float hk_from_f8e4m3(hk_u8 x)
 #define HK_STEP_F8E4M3 0x1.24924ap-9f
 #define hk_put_f8e4m3(p, x) ((void)(*(p) = hk_to_f8(x, 3, 120, 0x7eu, 0x7fu)))
 
-#define hk_fours_f8e4m3(row, t, word) ((void)((word)[0] = hk_word_at((row) + (t))))
 #define hk_four_f8e4m3(word, t, j) hk_from_f8e4m3((hk_u8)((word)[0] >> 8 * (j)))
 
 #if HK_VECTORS

@@ -11,7 +11,6 @@ typedef hk_u8 hk_stored_f8e5m2;
 #define HK_STEP_F8E5M2 0x1.24924ap-16f
 #define hk_put_f8e5m2(p, x) ((void)(*(p) = hk_to_f8(x, 2, 112, 0x7bu, 0x7eu)))
 
-#define hk_fours_f8e5m2(row, t, word) ((void)((word)[0] = hk_word_at((row) + (t))))
 #define hk_four_f8e5m2(word, t, j) hk_from_half_byte((hk_u8)((word)[0] >> 8 * (j)), 8)
 
 #if HK_VECTORS

@@ -9,6 +9,8 @@
 
 #define HK_CODES_I4 0x0706050403020100u, 0xfffefdfcfbfaf9f8u
 
+#define HK_NAUGHT_I4 8
+
 /* The byte of channel t. */
 HK_INLINE HK_GLOBAL const hk_u8 *hk_i4_byte(HK_GLOBAL const char *row, hk_i64 t)
 {
@@ -19,11 +21,6 @@ HK_FN float hk_in_i4(HK_GLOBAL const char *row, hk_i64 t)
 {
     return hk_from_code(*hk_i4_byte(row, t), (int)(t & 1), HK_CODES_I4);
 }
-
-/* Eight more than they are, as digits. */
-#define hk_fours_i4(row, t, word)                                                                  \
-    ((void)((word)[0] = *(HK_GLOBAL const hk_u16 *)hk_i4_byte(row, t) ^ 0x8888u))
-#define hk_four_i4(word, t, j) hk_from_digit((word)[0] >> 4 * (j)&15, 8)
 
 #if HK_VECTORS
 #define hkv_in_i4(row, t) hkv_load_nibbles(hk_i4_byte(row, t), (int)((t)&1), HK_CODES_I4)

@@ -12,9 +12,6 @@ typedef hk_i8 hk_stored_i8;
 #define hk_put_i8(p, x)                                                                            \
     ((void)(*(p) = (hk_i8)(hk_i32)hk_max_f(hk_min_f(hk_rint(x), 127.0f), -127.0f)))
 
-#define hk_fours_i8(row, t, word) ((void)((word)[0] = hk_word_at((row) + (t))))
-#define hk_four_i8(word, t, j) hk_from_byte((word)[0] >> 8 * (j))
-
 #if HK_VECTORS
 #define HKV_CHANNELS_I8 HKV_PACK_I8
 #define hkv_get_i8(p) hkv_load_i8(p)

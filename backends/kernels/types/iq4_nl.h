@@ -9,11 +9,11 @@
 /* -127, -104, -83, -65, -49, -35, -22, -10 and 1, 13, 25, 38, 53, 69, 89, 113 */
 #define HK_CODES_IQ4_NL 0xf6eaddcfbfad9881u, 0x7159453526190d01u
 #define hk_in_iq4_nl(row, t) hk_block_code(row, t, 18, 2, HK_CODES_IQ4_NL)
+#define HK_HEAD_IQ4_NL 2
 #define HK_ZERO_IQ4_NL(k) ((k) > 0 ? 0x8888 : 0)
 
-#define hk_fours_iq4_nl(row, t, word) hk_block_nibbles(row, t, 18, 2, word)
 #define hk_four_iq4_nl(word, t, j)                                                                 \
-    hk_from_code((hk_u8)hk_block_nibble(word, t, j), 0, HK_CODES_IQ4_NL)
+    hk_from_code((hk_u8)((word)[0] >> 8 * (j)), hk_in_block(t) >= 16, HK_CODES_IQ4_NL)
 
 #if HK_VECTORS
 #define hkv_in_iq4_nl(row, t) hkv_block_codes(row, t, 18, 2, HK_CODES_IQ4_NL)

@@ -8,6 +8,8 @@
 
 #define HK_CODES_Q4_0 0xfffefdfcfbfaf9f8u, 0x0706050403020100u
 #define hk_in_q4_0(row, t) hk_block_code(row, t, 18, 2, HK_CODES_Q4_0)
+#define HK_HEAD_Q4_0 2
+#define HK_NAUGHT_Q4_0 8
 #define HK_ZERO_Q4_0(k) ((k) > 0 ? 0x8888 : 0)
 
 #define HK_UNIT_Q4_0(extreme) hk_mul(extreme, -0.125f)
@@ -19,9 +21,6 @@ HK_INLINE void hk_pack_q4_0(HK_GLOBAL hk_u8 *block, const float *q)
     for (i = 0; i < 16; i++)
         block[2 + i] = (hk_u8)(HK_DIGIT_Q4_0(q[i]) | HK_DIGIT_Q4_0(q[i + 16]) << 4);
 }
-
-#define hk_fours_q4_0(row, t, word) hk_block_nibbles(row, t, 18, 2, word)
-#define hk_four_q4_0(word, t, j) hk_from_digit(hk_block_nibble(word, t, j), 8)
 
 #if HK_VECTORS
 #define hkv_in_q4_0(row, t) hkv_block_codes(row, t, 18, 2, HK_CODES_Q4_0)

@@ -8,10 +8,9 @@
 
 #define HK_CODES_Q4_1 0x0706050403020100u, 0x0f0e0d0c0b0a0908u
 #define hk_in_q4_1(row, t) hk_block_code(row, t, 20, 4, HK_CODES_Q4_1)
+#define HK_HEAD_Q4_1 4
+#define HK_NAUGHT_Q4_1 0
 #define HK_ZERO_Q4_1(k) 0
-
-#define hk_fours_q4_1(row, t, word) hk_block_nibbles(row, t, 20, 4, word)
-#define hk_four_q4_1(word, t, j) hk_from_digit(hk_block_nibble(word, t, j), 0)
 
 #if HK_VECTORS
 #define hkv_in_q4_1(row, t) hkv_block_codes(row, t, 20, 4, HK_CODES_Q4_1)

@@ -9,10 +9,9 @@
 
 #define HK_CODES_Q5_0 0xf7f6f5f4f3f2f1f0u, 0xfffefdfcfbfaf9f8u
 #define hk_in_q5_0(row, t) hk_block_five(row, t, 22, 2, HK_CODES_Q5_0)
+#define HK_HEAD_Q5_0 6
+#define HK_NAUGHT_Q5_0 16
 #define HK_ZERO_Q5_0(k) ((k) == 1 || (k) == 2 ? 0xffff : 0)
-
-#define hk_fours_q5_0(row, t, word) hk_block_five_nibbles(row, t, 22, 2, word)
-#define hk_four_q5_0(word, t, j) hk_from_digit(hk_block_five_nibble(word, t, j), 16)
 
 #if HK_VECTORS
 #define hkv_in_q5_0(row, t) hkv_block_fives(row, t, 22, 2, HK_CODES_Q5_0)

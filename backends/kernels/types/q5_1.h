@@ -9,10 +9,9 @@
 
 #define HK_CODES_Q5_1 0x0706050403020100u, 0x0f0e0d0c0b0a0908u
 #define hk_in_q5_1(row, t) hk_block_five(row, t, 24, 4, HK_CODES_Q5_1)
+#define HK_HEAD_Q5_1 8
+#define HK_NAUGHT_Q5_1 0
 #define HK_ZERO_Q5_1(k) 0
-
-#define hk_fours_q5_1(row, t, word) hk_block_five_nibbles(row, t, 24, 4, word)
-#define hk_four_q5_1(word, t, j) hk_from_digit(hk_block_five_nibble(word, t, j), 0)
 
 #if HK_VECTORS
 #define hkv_in_q5_1(row, t) hkv_block_fives(row, t, 24, 4, HK_CODES_Q5_1)

@@ -8,6 +8,7 @@
 
 #define HK_AT_Q8_0(row, t) ((HK_GLOBAL const hk_i8 *)hk_block_byte(row, t, 34, 2) + hk_in_block(t))
 #define hk_in_q8_0(row, t) hk_from_i8(*HK_AT_Q8_0(row, t))
+#define HK_HEAD_Q8_0 2
 #define HK_ZERO_Q8_0(k) 0
 
 #define HK_UNIT_Q8_0(extreme) hk_mul(hk_abs_f(extreme), HK_STEP_I8)
@@ -18,10 +19,6 @@ HK_INLINE void hk_pack_q8_0(HK_GLOBAL hk_u8 *block, const float *q)
     for (i = 0; i < HK_BLOCK_CHANNELS; i++)
         hk_put_i8((HK_GLOBAL hk_i8 *)block + 2 + i, q[i]);
 }
-
-#define hk_fours_q8_0(row, t, word)                                                                \
-    ((void)((word)[0] = hk_block_four(hk_block_byte(row, t, 34, 2) + hk_in_block(t))))
-#define hk_four_q8_0(word, t, j) hk_from_byte((word)[0] >> 8 * (j))
 
 #if HK_VECTORS
 #define hkv_in_q8_0(row, t) hkv_load_i8(HK_AT_Q8_0(row, t))

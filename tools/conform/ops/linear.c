@@ -290,6 +290,8 @@ static const char *const named[] = {
     "op=linear n=13 in=256 out=65 w.t=q5_0 kernel=2 tail=centre left=1 fill=bits",
     "op=linear n=2 in=96 out=16 w.t=q5_1 w.s=negative",
     "op=linear n=300 in=64 out=130 w.t=iq4_nl add=there",
+    "op=linear n=2 in=131 out=33",
+    "op=linear n=250 in=64 out=250 kernel=3 tail=centre left=1 fill=special",
 };
 
 FIXED_CALLS(heed_linear)

@@ -1,0 +1,171 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Workgroup kernels: the strip of a group, its rows, and the rows of K and V of the source at hand.
+ * A part of group.h.
+ */
+#ifndef HEED_BACKENDS_KERNELS_ATTN_GROUP_STRIP_H
+#define HEED_BACKENDS_KERNELS_ATTN_GROUP_STRIP_H
+
+/* Rows before those of the group, of a strip that is cut. */
+HK_FN hk_i32 hk_rows_before(const struct hk_group *g)
+{
+#if HK_CUT_JOIN
+    return g->rows_before;
+#else
+    (void)g;
+    return 0;
+#endif
+}
+
+#if HK_FEW
+/* What opens a strip and its sources is a long chain of loads from the plan: the threads fetch it
+ * side by side before. Nothing depends on what they find, which compilers must not know. */
+HK_FN void hk_plan_touch(const struct hk_call *call, hk_i32 id, HK_LOCAL struct hk_shared *shared)
+{
+    const hk_i32 bytes = (hk_i32)hk_min(call->plan->bytes, 32 * 1024);
+    hk_u32 all = 0;
+    hk_i32 at;
+
+    HK_NO_UNROLL
+    for (at = 32 * id; at + 4 <= bytes; at += 32 * HK_THREADS)
+        all |= *(HK_GLOBAL const hk_u32 *)(call->blob + at);
+    if (HK_SELDOM(all == 0xa5a5a5a5u))
+        hk_local_or(&shared->few.touched, 1);
+}
+#endif
+
+/* The strip of task `task`, for the channels of V from `pass` on. */
+HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
+                         HK_LOCAL struct hk_shared *shared, struct hk_group *g)
+{
+    struct hk_task_place at;
+    HK_THREAD_ID(id);
+
+    g->call = call;
+    g->shared = shared;
+    g->task = &shared->task;
+    g->pass = pass;
+#if HK_CUT_JOIN
+    g->rows_before = (hk_i32)(task % HK_CUT_TASKS(HK_GROUP_ROWS)) * HK_ROWS;
+    task = hk_task_cut(call, task / HK_CUT_TASKS(HK_GROUP_ROWS));
+#endif
+#if HK_FEW
+    g->number = 0;
+#endif
+#if HK_FEW
+    HK_EACH(id) {
+        hk_plan_touch(call, id, shared);
+    }
+#endif
+    hk_task_find(call, task, &at);
+    HK_EACH(id) {
+        if (id == 0) {
+            const hk_u32 y = (hk_u32)call->plan->batch[1], z = (hk_u32)call->plan->batch[2];
+
+            shared->item[0] = (hk_u32)at.b / z / y;
+            shared->item[1] = (hk_u32)at.b / z % y;
+            shared->item[2] = (hk_u32)at.b % z;
+        }
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        hk_values_read(call, id, at.b);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0) {
+            struct hk_task opened;
+
+            hk_task_open(call, &at, &opened);
+            shared->task = opened;
+        }
+    }
+    HK_BARRIER();
+}
+
+/* Row i of the group, by thread i. */
+HK_FN void hk_row_open(const struct hk_group *g, hk_i32 i)
+{
+    const hk_i32 stack = (hk_i32)g->call->plan->strips.stack, n = i + hk_rows_before(g),
+                 at = n / stack;
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    struct hk_query query;
+
+    shared->active[i] = 0;
+    shared->index[i] = shared->head[i] = shared->q_pos[i] = 0;
+#if !HK_ONE_RANGE
+    shared->all[i] = 0;
+#endif
+    if (at >= g->task->count || !hk_query_get(g->call, g->task, at, &query))
+        return;
+    shared->active[i] = query.absent ? 1 : 2;
+    shared->index[i] = query.index;
+    shared->head[i] = query.head + n % stack;
+    shared->q_pos[i] = query.q;
+#if !HK_ONE_RANGE
+    shared->all[i] = query.all;
+#endif
+}
+
+/* The first row there is, -1: none. */
+HK_FN hk_i32 hk_rows_first(const struct hk_group *g)
+{
+    hk_i32 i;
+
+    HK_NO_UNROLL
+    for (i = 0; i < HK_ROWS; i++) {
+        if (g->shared->active[i])
+            return i;
+    }
+    return -1;
+}
+
+/* Do n channels of the rows lie in whole units at multiples of 16 bytes, or, where a unit may have
+ * fewer, of those that it has? */
+HK_FN hk_u32 hk_rows_wide(const struct hk_matrix *m, hk_i64 n)
+{
+    const hk_i64 size = hk_size(HK_KV ? HK_KV : m->dtype);
+#if HK_FEW && !HK_KV
+    const hk_u64 least = HK_IN_PIECES(m->dtype) ? 2 : 4 * (hk_u64)size;
+#else
+    const hk_u64 least = 16;
+#endif
+
+#if !HK_FEW
+    if (HK_MAY_SCALE(m->dtype))
+        return 0;
+#endif
+    return m->channel == 1 && n % HK_UNIT == 0 &&
+           ((hk_address(m->base) | (hk_u64)(m->row * size) | (hk_u64)(m->page * size)) &
+            (least - 1)) == 0;
+}
+
+/* K (which 0) or V (1) of the source at hand. */
+HK_FN void hk_source_rows(const struct hk_group *g, hk_i32 which)
+{
+    const struct hk_call *call = g->call;
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_u32 s = shared->source;
+    HK_GLOBAL const struct hk_source *source = call->sources + s;
+    HK_LOCAL struct hk_matrix *to = which ? &shared->v_rows : &shared->k_rows;
+    const hk_i64 key_head = hk_key_head(call, source, shared->head[shared->window_first]);
+    struct hk_matrix rows;
+    struct hk_cut keys;
+    hk_u32 wide;
+
+    keys.begin = shared->begin;
+    keys.len = shared->len;
+    rows = hk_keys_get(call, source, which ? &source->v : &source->k,
+                       which ? &source->v_scale : &source->k_scale,
+                       which ? &source->v_scaling : &source->k_scaling,
+                       which ? hk_v(call, s) : hk_k(call, s), g->task->b, key_head, &keys);
+    wide = hk_rows_wide(&rows, which ? call->plan->d_v : call->plan->d);
+    *to = rows;
+    if (which)
+        shared->v_wide = wide;
+    else
+        shared->k_wide = wide;
+}
+
+#endif
