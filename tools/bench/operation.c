@@ -5,6 +5,8 @@
  */
 #include "bench/operation.h"
 
+#include "common/types.h"
+
 static const struct contents output = { CONTENTS_NONE, 0, 0 };
 static const struct contents uniform = { CONTENTS_UNIFORM, 1, 0 };
 

@@ -2,10 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * heed/pool.h, order: a stable counting sort (docs/numerics.md, section 17). A task is an item and
- * head. Each thread has a piece of its tokens, a processor all. Scratch holds counts [id][piece],
- * id `count` for tokens without one, so that the sum of the counts before an entry is the place of
- * the piece's first token of that id. Four steps, with a barrier behind each: counts, the sum of
- * each thread's part of them, the places, the tokens.
+ * head. Each thread has a piece of its tokens, a processor all. Scratch, or of a work-group local
+ * memory where there is room, holds counts [id][piece], id `count` for tokens without one, so that
+ * the sum of the counts before an entry is the place of the piece's first token of that id. Four
+ * steps, with a barrier behind each: counts, the sum of each thread's part of them, the places, the
+ * tokens.
  */
 #define HK_SCALES 0 /* no rows at all */
 #include "operation.h"
@@ -14,8 +15,16 @@
 
 enum { HK_ORDER_STEPS = 4 };
 
+#if HK_THREADS == 1
+#define HK_ORDER_LOCAL 0 /* counts in local memory */
+#define HK_ORDER_BATCH 1 /* tokens whose ids are loaded at once */
+#else
+#define HK_ORDER_LOCAL 8192
+#define HK_ORDER_BATCH 8
+#endif
+
 struct hk_shared {
-    hk_u32 sums[HK_THREADS];
+    hk_u32 sums[HK_THREADS], counts[HK_ORDER_LOCAL + 1];
 };
 
 /* Integers of an item and head; base NULL: there are none. */
@@ -75,45 +84,83 @@ HK_FN void hk_order_put(const struct hk_order_array *to, hk_i64 i, hk_i64 value)
         ((HK_GLOBAL hk_i64 *)to->entries.base)[i * to->entries.step] = value;
 }
 
-/* The count of a token's id in its piece. */
-HK_FN HK_GLOBAL hk_u32 *hk_order_count(const struct hk_order_item *item, hk_i64 token,
-                                       hk_i64 piece)
+/* Where the counts are: near: a constant, 1: in local memory. */
+HK_INLINE hk_u32 hk_order_get(const int near, const struct hk_order_item *item,
+                              HK_LOCAL const struct hk_shared *shared, hk_i64 i)
 {
-    const hk_i64 given =
-        hk_integer(item->ids.dtype, item->ids.entries.base, token * item->ids.entries.step);
-    const hk_i64 id = given >= 0 && given < item->count ? given : item->count;
+    return near ? shared->counts[i] : item->counts[i];
+}
 
-    return item->counts + id * item->pieces + piece;
+HK_INLINE void hk_order_set(const int near, const struct hk_order_item *item,
+                            HK_LOCAL struct hk_shared *shared, hk_i64 i, hk_u32 count)
+{
+    if (near)
+        shared->counts[i] = count;
+    else
+        item->counts[i] = count;
+}
+
+/* The counts of some tokens' ids in their piece, from token i on; -1 from `end` on. */
+HK_FN void hk_order_batch(const struct hk_order_item *item, hk_i64 i, hk_i64 end, hk_i64 piece,
+                          hk_i64 *to)
+{
+    int j;
+
+    HK_UNROLL
+    for (j = 0; j < HK_ORDER_BATCH; j++) {
+        to[j] = -1;
+        if (i + j < end)
+            to[j] = hk_integer(item->ids.dtype, item->ids.entries.base,
+                               (i + j) * item->ids.entries.step);
+    }
+    HK_UNROLL
+    for (j = 0; j < HK_ORDER_BATCH; j++) {
+        const hk_i64 id = to[j] >= 0 && to[j] < item->count ? to[j] : item->count;
+
+        to[j] = i + j < end ? id * item->pieces + piece : -1;
+    }
 }
 
 /* ---- what a thread does in each step ---- */
 
-HK_FN void hk_order_pieces_count(const struct hk_order_item *item, hk_i64 id)
+HK_INLINE void hk_order_pieces_count(const int near, const struct hk_order_item *item, hk_i64 id,
+                                     HK_LOCAL struct hk_shared *shared)
 {
     const hk_i64 end = hk_min((id + 1) * item->piece, item->len);
     hk_i64 i;
+    int j;
 
     if (id >= item->pieces)
         return;
     for (i = id; i < item->entries; i += item->pieces)
-        item->counts[i] = 0;
-    for (i = id * item->piece; i < end; i++)
-        ++*hk_order_count(item, i, id);
+        hk_order_set(near, item, shared, i, 0);
+    for (i = id * item->piece; i < end; i += HK_ORDER_BATCH) {
+        hk_i64 at[HK_ORDER_BATCH];
+
+        hk_order_batch(item, i, end, id, at);
+        HK_UNROLL
+        for (j = 0; j < HK_ORDER_BATCH; j++) {
+            if (at[j] >= 0)
+                hk_order_set(near, item, shared, at[j],
+                             hk_order_get(near, item, shared, at[j]) + 1);
+        }
+    }
 }
 
-HK_FN hk_u32 hk_order_part_sum(const struct hk_order_item *item, hk_i64 id)
+HK_INLINE hk_u32 hk_order_part_sum(const int near, const struct hk_order_item *item, hk_i64 id,
+                                   HK_LOCAL const struct hk_shared *shared)
 {
     const hk_i64 end = hk_min((id + 1) * item->part, item->entries);
     hk_u32 sum = 0;
     hk_i64 i;
 
     for (i = id * item->part; i < end; i++)
-        sum += item->counts[i];
+        sum += hk_order_get(near, item, shared, i);
     return sum;
 }
 
-HK_FN void hk_order_part_places(const struct hk_order_item *item, hk_i64 id,
-                                HK_LOCAL const struct hk_shared *shared)
+HK_INLINE void hk_order_part_places(const int near, const struct hk_order_item *item, hk_i64 id,
+                                    HK_LOCAL struct hk_shared *shared)
 {
     const hk_i64 end = hk_min((id + 1) * item->part, item->entries);
     hk_u32 place = 0;
@@ -122,32 +169,54 @@ HK_FN void hk_order_part_places(const struct hk_order_item *item, hk_i64 id,
     for (i = 0; i < id; i++)
         place += shared->sums[i];
     for (i = id * item->part; i < end; i++) {
-        const hk_u32 count = item->counts[i];
+        const hk_u32 count = hk_order_get(near, item, shared, i);
 
-        item->counts[i] = place;
+        hk_order_set(near, item, shared, i, place);
         if (i % item->pieces == 0)
             hk_order_put(&item->starts, i / item->pieces, place);
         place += count;
     }
 }
 
-HK_FN void hk_order_pieces_place(const struct hk_order_item *item, hk_i64 id)
+HK_INLINE void hk_order_pieces_place(const int near, const struct hk_order_item *item, hk_i64 id,
+                                     HK_LOCAL struct hk_shared *shared)
 {
     const hk_i64 end = hk_min((id + 1) * item->piece, item->len);
     hk_i64 i;
+    int j;
 
-    for (i = id * item->piece; i < end && id < item->pieces; i++) {
-        HK_GLOBAL hk_u32 *const next = hk_order_count(item, i, id);
-        const hk_i64 place = *next;
+    for (i = id * item->piece; i < end && id < item->pieces; i += HK_ORDER_BATCH) {
+        hk_i64 at[HK_ORDER_BATCH];
 
-        *next += 1;
-        hk_order_put(&item->order, place, i);
-        hk_order_put(&item->place, i, place);
+        hk_order_batch(item, i, end, id, at);
+        HK_UNROLL
+        for (j = 0; j < HK_ORDER_BATCH; j++) {
+            if (at[j] >= 0) {
+                const hk_u32 place = hk_order_get(near, item, shared, at[j]);
+
+                hk_order_set(near, item, shared, at[j], place + 1);
+                hk_order_put(&item->order, place, i + j);
+                hk_order_put(&item->place, i + j, place);
+            }
+        }
     }
     for (i = item->len + id; i < item->n; i += HK_THREADS) {
         hk_order_put(&item->order, i, -1);
         hk_order_put(&item->place, i, -1);
     }
+}
+
+HK_INLINE void hk_order_step(const int near, const struct hk_order_item *item, hk_i64 step,
+                             hk_i64 id, HK_LOCAL struct hk_shared *shared)
+{
+    if (step == 0)
+        hk_order_pieces_count(near, item, id, shared);
+    else if (step == 1)
+        shared->sums[id] = hk_order_part_sum(near, item, id, shared);
+    else if (step == 2)
+        hk_order_part_places(near, item, id, shared);
+    else
+        hk_order_pieces_place(near, item, id, shared);
 }
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
@@ -162,14 +231,10 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
 
         HK_EACH(id)
         {
-            if (at.step == 0)
-                hk_order_pieces_count(&item, id);
-            else if (at.step == 1)
-                shared->sums[id] = hk_order_part_sum(&item, id);
-            else if (at.step == 2)
-                hk_order_part_places(&item, id, shared);
+            if (item.entries <= HK_ORDER_LOCAL)
+                hk_order_step(1, &item, at.step, id, shared);
             else
-                hk_order_pieces_place(&item, id);
+                hk_order_step(0, &item, at.step, id, shared);
         }
         HK_BARRIER_ALL();
         at = hk_steps_next(call, at, HK_ORDER_STEPS);
