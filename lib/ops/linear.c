@@ -102,6 +102,68 @@ static uint32_t rows_whole(const struct hk_linear *linear, int64_t m)
     return linear->before == 0 && (m <= 0 || (rest >= 0 && m - 1 <= rest / linear->stride));
 }
 
+/* ---- rows of all items ---- */
+
+/* Do the rows of an array follow each other from item to item? *step: from one to the next. */
+static bool rows_follow(const struct heed_arrays *a, uint32_t array, int64_t rows, int64_t *step)
+{
+    const struct heed_view *view = &a->operands[array].view;
+    bool found = rows > 1;
+
+    *step = found ? view->stride[4] : 0;
+    for (int axis = 2; axis >= 0; axis--) {
+        int64_t whole;
+
+        if (a->form->batch[axis] == 1)
+            continue;
+        if (!found)
+            *step = view->stride[axis];
+        if (found && (!heed_mul_i64(*step, rows, &whole) || whole != view->stride[axis]))
+            return false;
+        found = true;
+        rows *= a->form->batch[axis];
+    }
+    return true;
+}
+
+/* Rows of all items become those of one, if each gives one and they lie so: weights are then read
+ * once for all of them. */
+static void items_join(struct heed_arrays *a, const heed_linear_desc *d)
+{
+    static const uint32_t arrays_of_rows[] = { HK_LINEAR_X, HK_LINEAR_ADD, HK_LINEAR_Y };
+    enum { N_ARRAYS = sizeof(arrays_of_rows) / sizeof(*arrays_of_rows) };
+    const struct heed_windows windows = windows_of(d);
+    const int64_t n = heed_arrays_extent(a, 'N');
+    int64_t step[N_ARRAYS], rows;
+
+    if (windows.kernel != 1 || windows.stride != 1 || windows.left != 0 || n < 1 ||
+        heed_arrays_extent(a, 'M') != n || heed_arrays_extent(a, 'H') != 1 ||
+        a->form->n_batch < 2 || !heed_mul_i64(n, a->form->n_batch, &rows))
+        return;
+    for (int i = 0; i < N_ARRAYS; i++) {
+        const uint32_t array = arrays_of_rows[i];
+
+        if (heed_arrays_has(a, array) && !rows_follow(a, array, n, &step[i]))
+            return;
+    }
+    for (int i = 0; i < N_ARRAYS; i++) {
+        struct heed_view *view = &a->operands[arrays_of_rows[i]].view;
+
+        if (!heed_arrays_has(a, arrays_of_rows[i]))
+            continue;
+        for (int axis = 0; axis < 3; axis++) {
+            view->shape[axis] = 1;
+            view->stride[axis] = 0;
+        }
+        view->shape[4] = rows;
+        view->stride[4] = step[i];
+    }
+    for (int axis = 0; axis < 3; axis++)
+        a->form->batch[axis] = 1;
+    a->form->n_batch = 1;
+    a->extent['N' - 'A'] = a->extent['M' - 'A'] = rows;
+}
+
 static void form_fill(struct heed_arrays *a, const heed_linear_desc *d)
 {
     const struct heed_windows windows = windows_of(d);
@@ -274,6 +336,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     if (status < 0)
         return status;
     linear = a.numbers;
+    items_join(&a, &desc);
     form_fill(&a, &desc);
     shape_find(&a, linear, &linear->room);
     return tasks_find(&a, linear);

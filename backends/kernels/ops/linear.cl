@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * heed/nn.h, linear: rows, or windows of rows, times weights (docs/numerics.md, section 15). A task
- * is a strip of rows of one item and head, and a part of the outputs. The terms of a sum are
- * counted through, channels of a tap before the next tap; those of a row whose taps exist are an
- * interval of them.
+ * is a strip of rows of one item and head, and a part of the outputs. Passes 0 and 1 of work-groups
+ * have tiles, large and small (linear_group.h), pass 2 has few rows (linear_group_few.h). The terms
+ * of a sum are counted through, channels of a tap before the next tap; those of a row whose taps
+ * exist are an interval of them.
  */
 #define HK_SCALES (HK_THREADS == 1 || HK_PASS == 3) /* weights in blocks */
 #define HK_MANY_SUMS (HK_THREADS > 1) /* in registers */
