@@ -11,9 +11,9 @@
 #define HK_RESIDENT 3
 #endif
 #include "cuts.h"
+#include "group_items.h"
 #include "group_out.h"
 #include "group_scores.h"
-#include "group_stretch.h"
 #include "group_values.h"
 #include "listed.h"
 #include "walk.h"
@@ -166,7 +166,6 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
     any = hk_joined(shared->any);
     hk_block_scores(g, mine, any);
 #if HK_BIASES
-    hk_block_dots(g, mine, any);
     hk_block_biases(g, mine, any);
 #endif
     HK_EACH(id) {

@@ -201,32 +201,6 @@ HK_PIECE void hk_stretch_join(const struct hk_group *g, hk_i32 id, const struct 
     }
 }
 
-/* One bias. */
-HK_FN void hk_bias_block(const struct hk_group *g, struct hk_mine *mine,
-                         HK_GLOBAL const struct hk_bias *bias, hk_u64 any)
-{
-    const int by_distance = bias->kind != HK_BIAS_DENSE;
-    const hk_i32 stack = (hk_i32)g->call->plan->strips.stack,
-                 heads = bias->kind == HK_BIAS_TABLE && bias->t.stride[4] != 0 ? stack : 1;
-    struct hk_reached at;
-    HK_THREAD_ID(id);
-
-    hk_reached_find(g, &bias->from, by_distance ? any : 0, &at);
-    if (at.count * heads > HK_STRETCH)
-        at.count = 0;
-    HK_EACH(id) {
-        if (at.count > 0)
-            hk_stretch_fill(g, id, bias, &at, heads);
-    }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (at.count > 0)
-            hk_stretch_join(g, id, &at, heads, &mine[HK_OWN(id)]);
-        else
-            hk_bias_slowly(g, id, bias, &mine[HK_OWN(id)]);
-    }
-}
-
 /* Step 3, end. */
 HK_FN void hk_scores_end(const struct hk_group *g, struct hk_mine *me)
 {
@@ -255,43 +229,6 @@ HK_FN void hk_scores_end(const struct hk_group *g, struct hk_mine *me)
             me->s[r][3] = y;
         }
     }
-}
-
-/* Step 3, DOT biases. */
-HK_FN void hk_block_dots(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
-{
-    HK_GLOBAL const struct hk_source *source = g->call->sources + g->shared->source;
-    const hk_u32 n = any != 0 ? 2 * source->n_dots : 0;
-    hk_u32 i;
-    HK_THREAD_ID(id);
-
-    HK_EACH(id) {
-        mine[HK_OWN(id)].gone = 0;
-        HK_NO_UNROLL
-        for (i = 0; i < n; i++)
-            hk_dot_slowly(g, id, hk_dots(g->call, source) + i / 2, (int)(i % 2),
-                          &mine[HK_OWN(id)]);
-    }
-}
-
-/* Steps 3, end, and 4 for all scores of a block: they become y, -Inf where a bias removes the key,
- * anything where the row does not see it. */
-HK_FN void hk_block_biases(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
-{
-    HK_GLOBAL const struct hk_source *source = g->call->sources + g->shared->source;
-    const hk_u32 n = any != 0 ? source->n_biases : 0;
-    hk_u32 i;
-    HK_THREAD_ID(id);
-
-    HK_EACH(id) {
-        (void)id;
-        if (any != 0)
-            hk_scores_end(g, &mine[HK_OWN(id)]);
-    }
-    HK_NO_UNROLL
-    for (i = 0; i < n; i++)
-        hk_bias_block(g, mine, hk_biases(g->call, source) + i, any);
-    HK_BARRIER();
 }
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef HEED_BACKENDS_KERNELS_ATTN_RANGE_H
 #define HEED_BACKENDS_KERNELS_ATTN_RANGE_H
 
-#include "group.h"
+#include "group_reach.h"
 
 /* By thread i for row i; two of them find K and V. */
 HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub, hk_i32 i,

@@ -6,6 +6,7 @@
 #ifndef HEED_BACKENDS_KERNELS_ATTN_RANGES_H
 #define HEED_BACKENDS_KERNELS_ATTN_RANGES_H
 
+#include "group_reach.h"
 #include "listed.h"
 #include "row_mask.h"
 

@@ -9,7 +9,7 @@
 #ifndef HEED_BACKENDS_KERNELS_ATTN_WALK_H
 #define HEED_BACKENDS_KERNELS_ATTN_WALK_H
 
-#include "group.h"
+#include "group_reach.h"
 #if HK_ONE_RANGE
 #include "range.h"
 #else
