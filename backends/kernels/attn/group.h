@@ -389,9 +389,14 @@ HK_FN hk_u32 hk_rows_wide(const struct hk_matrix *m, hk_i64 n)
 {
     const hk_u32 dtype = hk_type_of(m->dtype);
     const hk_i64 size = hk_size(dtype);
-    const hk_u64 least = !HK_FEW || HK_KV ? 16 : HK_IN_PIECES(dtype) ? 2 : 4 * (hk_u64)size;
+#if HK_FEW && !HK_KV
+    const hk_u64 least = HK_IN_PIECES(dtype) ? 2 : 4 * (hk_u64)size;
+#else
+    const hk_u64 least = 16;
+#endif
+    const int wants_scales = (int)HK_MAY_SCALE(m->dtype) * (1 - HK_FEW);
 
-    return m->channel == 1 && (HK_FEW || !HK_MAY_SCALE(m->dtype)) && n % HK_UNIT == 0 &&
+    return m->channel == 1 && wants_scales == 0 && n % HK_UNIT == 0 &&
            ((hk_address(m->base) | (hk_u64)(m->row * size) | (hk_u64)(m->page * size)) &
             (least - 1)) == 0;
 }
