@@ -27,7 +27,7 @@ PORTABLE = 80                   # all are made from this PTX, which is kept for 
 # No fused, flushed or approximate arithmetic: bits depend on it.
 OPTIONS = ["-x", "cu", "-std=c++17", "--fmad=false", "-prec-div=true", "-prec-sqrt=true",
            "-ftz=false", "-DHK_GROUP_ROWS=64", "-DHK_GROUP_SUMS=64", "-DHK_TILE_ROWS=6"]
-TYPES = ("f32", "f16", "bf16")  # kernels for one type of K and V take few buffers
+TYPES = ("f32", "f16", "bf16", "i8", "q8", "q4")  # kernels for one type of K and V take few buffers
 UNIT = "-DHK_MMA=1"             # of all of them: kernels/dialect/mma.h
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "device"))
 sys.dont_write_bytecode = True

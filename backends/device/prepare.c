@@ -45,6 +45,28 @@ static uint32_t kv_dtype(const struct heed_plan *plan)
     return dtype;
 }
 
+/* The kernel for few rows of one type with scales, if there is one. */
+static enum heed_kernel few_scaled(const struct heed_plan *plan)
+{
+    enum heed_kernel kernel = HEED_KERNEL_workgroup_few_scaled_any;
+
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        const struct heed_checked_source *source = &heed_attn_of(plan)->sources[s];
+        const enum heed_kernel its = source->k.dtype != source->v.dtype
+                                         ? HEED_KERNEL_workgroup_few_scaled_any
+                                     : source->k.dtype == HEED_I8   ? HEED_KERNEL_workgroup_few_i8
+                                     : source->k.dtype == HEED_Q8_0 ? HEED_KERNEL_workgroup_few_q8
+                                     : source->k.dtype == HEED_Q4_0
+                                         ? HEED_KERNEL_workgroup_few_q4
+                                         : HEED_KERNEL_workgroup_few_scaled_any;
+
+        if (s > 0 && its != kernel)
+            return HEED_KERNEL_workgroup_few_scaled_any;
+        kernel = its;
+    }
+    return kernel;
+}
+
 bool heed_plan_one_range(const struct heed_plan *plan)
 {
     const struct heed_lowered *lowered = heed_lowered_of(plan);
@@ -198,7 +220,8 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
     if (traits->shape == HEED_SHAPE_LANES)
         return lanes_choose(plan, sources, traits->late, plain);
     if (heed_group_few(plan, traits) && has_scales(plan, sources))
-        return HEED_KERNEL_workgroup_few_scaled_any;
+        return plain && !large && heed_plan_one_range(plan) ? few_scaled(plan)
+                                                     : HEED_KERNEL_workgroup_few_scaled_any;
     if (heed_group_few(plan, traits))
         return few[plain && !large && heed_plan_one_range(plan) ? dtype : 0];
     if (has_scales(plan, sources))

@@ -11,7 +11,7 @@
 #define HK_FEW 1
 #define HK_THREADS 256
 #define HK_WIDTH 128
-#if !HK_SCALES && !defined HK_RESIDENT
+#if (!HK_SCALES || HK_OF) && !defined HK_RESIDENT
 #define HK_RESIDENT 2
 #endif
 #include "group_softmax.h"

@@ -126,7 +126,7 @@ HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, con
     HK_LOCAL const struct hk_matrix *m = &g->shared->k_rows;
     const hk_i64 at = g->shared->k_at[place], scales = g->shared->scales.k_at[place];
     const hk_u32 group = (hk_u32)hk_key_group(g->shared, g->call->plan->d);
-    const int ends = (hk_u32)end % group == 0, minima = (int)m->minima;
+    const int ends = (hk_u32)end % group == 0, minima = hk_has_minima(m);
     float *sum = me->part;
     hk_u32 scale[2] = { 0, 0 };
 #else

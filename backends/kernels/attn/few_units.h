@@ -14,14 +14,15 @@
 /* Bytes from the beginning of a row to the unit of channels t on. */
 HK_FN hk_i32 hk_unit_at(HK_LOCAL const struct hk_matrix *m, hk_i32 t)
 {
-    const hk_i32 size = (hk_i32)hk_element_bytes(m);
+    const hk_u32 dtype = hk_type_of(m->dtype);
+    const hk_i32 size = (hk_i32)hk_size(dtype);
 
-    if (HK_IN_BLOCKS(m->dtype)) {
-        const hk_i32 head = hk_block_head_bytes(m->dtype);
+    if (HK_IN_BLOCKS(dtype)) {
+        const hk_i32 head = hk_block_head_bytes(dtype);
 
         return (hk_i32)((hk_u32)t / HK_BLOCK_CHANNELS) * size + head + (t & (size - head - 1));
     }
-    return HK_IN_PIECES(m->dtype) ? t / 2 * size : t * size;
+    return HK_IN_PIECES(dtype) ? t / 2 * size : t * size;
 }
 
 /* A unit that lies there; `fifth`: bytes to the word of fifth bits. */
@@ -29,13 +30,14 @@ HK_FN void hk_unit_take(HK_LOCAL const struct hk_matrix *m, HK_GLOBAL const char
                         hk_u32 *word)
 {
     HK_GLOBAL const hk_u8 *bytes = (HK_GLOBAL const hk_u8 *)at;
-    const hk_i32 size = (hk_i32)hk_element_bytes(m);
+    const hk_u32 dtype = hk_type_of(m->dtype);
+    const hk_i32 size = (hk_i32)hk_size(dtype);
 
-    if (HK_IN_BLOCKS(m->dtype)) {
+    if (HK_IN_BLOCKS(dtype)) {
         word[0] = hk_block_four(bytes);
-        if (HK_IN_FIVES(m->dtype))
+        if (HK_IN_FIVES(dtype))
             word[1] = hk_block_four(bytes + fifth);
-    } else if (HK_IN_PIECES(m->dtype)) {
+    } else if (HK_IN_PIECES(dtype)) {
         word[0] = *(HK_GLOBAL const hk_u16 *)at;
     } else if (size == 1) {
         word[0] = *(HK_GLOBAL const hk_u32 *)at;
@@ -49,14 +51,15 @@ HK_FN void hk_unit_take(HK_LOCAL const struct hk_matrix *m, HK_GLOBAL const char
 /* The four numbers of a few bits of a unit, a byte each; t: the first one's channel. */
 HK_FN hk_u32 hk_unit_digits(HK_LOCAL const struct hk_matrix *m, const hk_u32 *word, hk_i32 t)
 {
+    const hk_u32 dtype = hk_type_of(m->dtype);
     hk_u32 more = 0;
 
-    if (!HK_IN_BLOCKS(m->dtype)) {              /* i4, whose sign bit is the highest of four */
+    if (!HK_IN_BLOCKS(dtype)) {              /* i4, whose sign bit is the highest of four */
         const hk_u32 two = (word[0] & 0xffu) | (word[0] & 0xff00u) << 8;
 
         return ((two & 0xf000fu) | (two & 0xf000f0u) << 4) ^ 0x08080808u;
     }
-    if (HK_IN_FIVES(m->dtype))                  /* four bits, each to the lowest of a byte */
+    if (HK_IN_FIVES(dtype))                  /* four bits, each to the lowest of a byte */
         more = (word[1] >> t % HK_BLOCK_CHANNELS & 15) * 0x204081u & 0x1010101u;
     return (word[0] >> t % HK_BLOCK_CHANNELS / 16 * 4 & 0xf0f0f0fu) | more << 4;
 }
@@ -94,23 +97,24 @@ HK_FN void hk_unit_widen(HK_LOCAL const struct hk_matrix *m, hk_i32 t, hk_u32 *w
 #if HK_KV
     (void)m, (void)t, (void)word;
 #else
+    const hk_u32 dtype = hk_type_of(m->dtype);
     float x[4] = { 0 };
     hk_i32 j;
 
-    if (HK_IN_DIGITS(m->dtype)) {
+    if (HK_IN_DIGITS(dtype)) {
         const hk_u32 digits = hk_unit_digits(m, word, t);
-        const float zero = hk_from_digit((hk_u32)hk_naught(m->dtype), 0);
+        const float zero = hk_from_digit((hk_u32)hk_naught(dtype), 0);
 
         HK_UNROLL
         for (j = 0; j < 4; j++)
             x[j] = hk_sub(hk_from_digit(digits >> 8 * j & 255, 0), zero);
-    } else if (HK_IN_SIGNED(m->dtype)) {
+    } else if (HK_IN_SIGNED(dtype)) {
         HK_UNROLL
         for (j = 0; j < 4; j++)
             x[j] = hk_from_byte(word[0] >> 8 * j);
     } else {
 #define HK_WIDEN(NAME, name, number, elements, bytes, arg)                                         \
-    if (m->dtype == HK_##NAME) {                                                                   \
+    if (dtype == HK_##NAME) {                                                                      \
         HK_UNROLL                                                                                  \
         for (j = 0; j < 4; j++)                                                                    \
             x[j] = hk_four_##name(word, t, j);                                                     \

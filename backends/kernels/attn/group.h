@@ -18,6 +18,9 @@
 #ifndef HK_FEW
 #define HK_FEW 0
 #endif
+#ifndef HK_OF
+#define HK_OF 0
+#endif
 #if HK_FEW
 #define HK_ROWS HK_PART_ROWS
 #define HK_TR 1

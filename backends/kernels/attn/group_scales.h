@@ -12,6 +12,12 @@
 
 #if HK_SCALES
 
+/* Has every group a minimum? */
+HK_FN int hk_has_minima(HK_LOCAL const struct hk_matrix *m)
+{
+    return HK_IN_BLOCKS(HK_OF) ? (int)HK_HAS_MINIMA(HK_OF) : (int)m->minima;
+}
+
 /* Scale or, where `which` is 1, minimum of the group of channel t of the row that begins `row`
  * blocks from the base, or whose scales begin `at` elements from theirs. Without scales 1, without
  * minima 0. */
@@ -37,28 +43,28 @@ HK_FN hk_u32 hk_scale_word(HK_LOCAL const struct hk_matrix *m, hk_i64 at)
 HK_FN void hk_scales_load(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 at, hk_i64 t,
                           hk_u32 *to)
 {
-    if (HK_IN_BLOCKS(m->dtype)) {
+    if (HK_IN_BLOCKS(hk_type_of(m->dtype))) {
         HK_GLOBAL const hk_u16 *head = (HK_GLOBAL const hk_u16 *)hk_byte(
-            m->base, (row + (hk_i64)((hk_u64)t / HK_BLOCK_CHANNELS)) * hk_size(m->dtype));
+            m->base, (row + (hk_i64)((hk_u64)t / HK_BLOCK_CHANNELS)) * hk_element_bytes(m));
 
         to[0] = head[0];
-        to[1] = m->minima ? head[1] : 0;
+        to[1] = hk_has_minima(m) ? head[1] : 0;
     } else if (m->group > 0) {
         const hk_i64 group = (hk_u32)t / (hk_u32)m->group;
 
         to[0] = hk_scale_word(m, at + hk_scale_entry(m, group, 0) * m->scale_step);
-        if (m->minima)
+        if (hk_has_minima(m))
             to[1] = hk_scale_word(m, at + hk_scale_entry(m, group, 1) * m->scale_step);
     }
 }
 
 HK_FN float hk_scale_widen(HK_LOCAL const struct hk_matrix *m, hk_u32 word, int which)
 {
-    if (which && !m->minima)
+    if (which && !hk_has_minima(m))
         return 0.0f;
-    if (m->group == 0)
+    if (!HK_IN_BLOCKS(HK_OF) && m->group == 0)
         return 1.0f;
-    if (HK_IN_BLOCKS(m->dtype) || m->scale_dtype == HK_F16)
+    if (HK_IN_BLOCKS(hk_type_of(m->dtype)) || m->scale_dtype == HK_F16)
         return hk_from_f16((hk_u16)word);
     if (m->scale_dtype == HK_BF16)
         return hk_from_bf16((hk_u16)word);
@@ -74,7 +80,9 @@ HK_FN float hk_scale_widen(HK_LOCAL const struct hk_matrix *m, hk_u32 word, int 
 /* Channels that one scale is for. */
 HK_FN hk_i64 hk_key_group(HK_LOCAL const struct hk_shared *shared, hk_i64 d)
 {
-    return shared->k_rows.group > 0 ? shared->k_rows.group : d;
+    return HK_IN_BLOCKS(HK_OF)        ? HK_BLOCK_CHANNELS
+           : shared->k_rows.group > 0 ? shared->k_rows.group
+                                      : d;
 }
 
 /* Channel t of the key at a place, widened. */

@@ -121,22 +121,26 @@ HK_FN hk_i32 hk_rows_first(const struct hk_group *g)
     return -1;
 }
 
+/* The type of rows of K or V, a constant where the kernel is for one. */
+HK_FN hk_u32 hk_type_of(hk_u32 dtype)
+{
+    return HK_KV ? HK_KV : HK_OF ? HK_OF : dtype;
+}
+
 /* Do n channels of the rows lie in whole units at multiples of 16 bytes, or, where a unit may have
  * fewer, of those that it has? */
 HK_FN hk_u32 hk_rows_wide(const struct hk_matrix *m, hk_i64 n)
 {
-    const hk_i64 size = hk_size(HK_KV ? HK_KV : m->dtype);
+    const hk_u32 dtype = hk_type_of(m->dtype);
+    const hk_i64 size = hk_size(dtype);
 #if HK_FEW && !HK_KV
-    const hk_u64 least = HK_IN_PIECES(m->dtype) ? 2 : 4 * (hk_u64)size;
+    const hk_u64 least = HK_IN_PIECES(dtype) ? 2 : 4 * (hk_u64)size;
 #else
     const hk_u64 least = 16;
 #endif
+    const int wants_scales = (int)HK_MAY_SCALE(m->dtype) * (1 - HK_FEW);
 
-#if !HK_FEW
-    if (HK_MAY_SCALE(m->dtype))
-        return 0;
-#endif
-    return m->channel == 1 && n % HK_UNIT == 0 &&
+    return m->channel == 1 && wants_scales == 0 && n % HK_UNIT == 0 &&
            ((hk_address(m->base) | (hk_u64)(m->row * size) | (hk_u64)(m->page * size)) &
             (least - 1)) == 0;
 }

@@ -60,7 +60,7 @@ HK_FN void hk_load_any(hk_u32 dtype, HK_GLOBAL const char *from, hk_u32 *word)
 
 HK_FN hk_i64 hk_element_bytes(HK_LOCAL const struct hk_matrix *m)
 {
-    return hk_size(HK_KV ? HK_KV : m->dtype);
+    return hk_size(hk_type_of(m->dtype));
 }
 
 /* The unit of a matrix, or of rows of a type, that begins there. */
