@@ -332,10 +332,12 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
     HK_BARRIER();
     step = hk_few_step_get(g);
     HK_EACH(id) {
-        hk_find_k(g, id, &step, &mine[HK_OWN(id)]);
         hk_next_clear(&mine[HK_OWN(id)]);
-        hk_fetch_k(g, id, &step, 0, &mine[HK_OWN(id)], 0);
-        hk_fetch_k(g, id, &step, HK_SLAB, &mine[HK_OWN(id)], 1);
+        if (step.keys > 0) {
+            hk_find_k(g, id, &step, &mine[HK_OWN(id)]);
+            hk_fetch_k(g, id, &step, 0, &mine[HK_OWN(id)], 0);
+            hk_fetch_k(g, id, &step, HK_SLAB, &mine[HK_OWN(id)], 1);
+        }
         hk_few_mask(g, id, &mine[HK_OWN(id)]);
         hk_few_clear(&mine[HK_OWN(id)]);
     }

@@ -15,6 +15,7 @@
 #define HK_Q_LINE HK_ROWS
 #define HK_RED_LINE 16
 #define HK_FETCHED (4 * HK_PLACES / HK_THREADS) /* units of a slab that a thread stages */
+#define HK_NEXT_WORDS (HK_KV ? 16 : 4 * HK_FETCHED)     /* of a slab, at most: K may be the key's */
 #define HK_SLAB_WORDS (4 * HK_FETCHED * HK_THREADS)
 #define HK_SLAB (4 * HK_UNIT)           /* channels of K in a slab */
 #define HK_SLAB_KEYS (HK_FETCHED * HK_THREADS * HK_UNIT / HK_WIDTH)     /* keys of V */
@@ -50,7 +51,7 @@ struct hk_mine {
     float s[HK_TR][4];
     float k[HK_ROWS];                   /* scores of one key */
     float o[HK_ROWS / 2], l[HK_TR];
-    hk_u32 next[2][HK_FETCHED * 4];     /* of two slabs that are on their way: units as they lie */
+    hk_u32 next[2][HK_NEXT_WORDS];      /* of two slabs that are on their way: units as they lie */
 #if HK_KV
     HK_GLOBAL const char *k_from;       /* the row of its key */
     hk_i32 k_end;                       /* its channels that are loaded so; 0: it has none */

@@ -23,7 +23,7 @@ HK_FN void hk_next_clear(struct hk_mine *me)
     hk_i32 i;
 
     HK_UNROLL
-    for (i = 0; i < HK_FETCHED * 4; i++)
+    for (i = 0; i < HK_NEXT_WORDS; i++)
         me->next[0][i] = me->next[1][i] = 0;
 }
 
