@@ -31,11 +31,12 @@ struct hk_linear_few {
     hk_i64 steps;                       /* slabs of all rounds */
 };
 
-/* Lines have a gap so that the threads of a wave read different banks. */
+/* Lines have a gap so that the threads of a wave read different banks. Threads, and so lines of w,
+ * are counted outputs first: neighbours read the same of x. */
 struct hk_shared {
     hk_u32 w[HK_THREADS][HK_SLAB / 4 + 4];                  /* as they are stored */
     float x[HK_LINEAR_SLABS][HK_SLAB_MOST + HK_QUAD];       /* [row][block], widened */
-    float part[HK_LINEAR_ROWS][HK_THREADS];                 /* [row][output][block] */
+    float part[HK_LINEAR_ROWS][HK_THREADS];                 /* [row][block][output] */
     float total[HK_LINEAR_ROWS][HK_THREADS];                /* [row][output] */
     struct hk_linear_task task;
     struct hk_linear_few few;   /* found there again, it takes no registers meanwhile */
@@ -119,7 +120,7 @@ HK_INLINE void hk_linear_slab(hk_u32 dtype, HK_LOCAL const struct hk_shared *sha
                               const struct hk_linear_few *few, hk_i32 id, float *chain,
                               const int rows)
 {
-    HK_LOCAL const float *x = shared->x[id & ((1 << few->blocks) - 1)];
+    HK_LOCAL const float *x = shared->x[id >> few->outs];
     const hk_i32 line = (HK_SLAB_MOST + HK_QUAD) << few->blocks;
     int q;
 
@@ -205,7 +206,7 @@ HK_FN void hk_linear_join(HK_LOCAL struct hk_shared *shared, const struct hk_lin
         float total = shared->total[row][output];
 
         for (k = 0; k < 1 << few->blocks; k++)
-            total = hk_add(total, shared->part[row][(output << few->blocks) + k]);
+            total = hk_add(total, shared->part[row][(k << few->outs) + output]);
         shared->total[row][output] = total;
         if (last && output < task.outs)
             hk_linear_write(&task, task.strip.first + row, task.at + output, total);
@@ -269,7 +270,7 @@ HK_PIECE void hk_linear_bring(HK_LOCAL struct hk_shared *shared, hk_i64 n, hk_i3
     if (there && plain)
         hk_linear_x_plain(shared, few, n - 1, 0, id, all, x);
     if (there)
-        hk_linear_w_put(shared, id, mine);
+        hk_linear_w_put(shared, few, id, mine);
     if (n < few->steps)
         hk_linear_w_load(shared, few, n, id, mine->w);
     if (!there)

@@ -9,9 +9,8 @@
 
 /* ---- weights of a slab ---- */
 
-/* A line of shared memory, as a thread's chain, is an output and a block, blocks first. The lines
- * of the pieces that a thread brings are HK_THREADS / HK_PIECES apart, a multiple of the blocks, so
- * all of them are of one block. */
+/* A thread brings pieces of lines, an output and a block each, which are counted blocks first. Its
+ * lines are HK_THREADS / HK_PIECES apart, a multiple of the blocks, so all are of one block. */
 HK_FN hk_i32 hk_linear_piece_line(hk_i32 id, int j)
 {
     return id / HK_PIECES + j * (HK_THREADS / HK_PIECES);
@@ -91,16 +90,18 @@ HK_FN void hk_linear_w_load(HK_LOCAL const struct hk_shared *shared,
         hk_linear_w_any(&task, few, n, id, w);
 }
 
-/* What was loaded goes to shared memory. */
-HK_FN void hk_linear_w_put(HK_LOCAL struct hk_shared *shared, hk_i32 id,
-                           const struct hk_linear_mine *mine)
+/* What was loaded goes to the lines of the threads that have those chains. */
+HK_FN void hk_linear_w_put(HK_LOCAL struct hk_shared *shared, const struct hk_linear_few *few,
+                           hk_i32 id, const struct hk_linear_mine *mine)
 {
     int i, j;
 
     HK_UNROLL
     for (j = 0; j < HK_PIECES; j++) {
-        HK_LOCAL hk_u32 *to =
-            &shared->w[hk_linear_piece_line(id, j)][id % HK_PIECES * (HK_PIECE_BYTES / 4)];
+        const hk_i32 line = hk_linear_piece_line(id, j);
+        const hk_i32 block = line & ((1 << few->blocks) - 1);
+        HK_LOCAL hk_u32 *to = &shared->w[(block << few->outs) + (line >> few->blocks)]
+                                        [id % HK_PIECES * (HK_PIECE_BYTES / 4)];
 
         HK_UNROLL
         for (i = 0; i < 4; i++)
