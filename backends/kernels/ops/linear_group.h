@@ -12,12 +12,12 @@
 
 #define HK_HAS_SHARED 1
 
-/* Pass 0 has tiles as large as registers allow, pass 1 has small ones, of which there are more.
- * Intel's registers are of sub-groups, and fewer. */
+/* Pass 0 has tiles as large as registers allow, passes 1 and 3 have small ones, of which there are
+ * more. Intel's registers are of sub-groups, and fewer. */
 #if HK_GROUP_SUMS < 32 || HK_LEAST_LANES
 #define HK_OWN_X 4
 #define HK_OWN_W 4
-#elif HK_PASS == 1
+#elif HK_PASS == 1 || HK_PASS == 3
 #define HK_OWN_X 8
 #define HK_OWN_W 4
 #elif HK_GROUP_SUMS < 64
