@@ -54,6 +54,7 @@ def array(*shape): return drawn.standard_normal(shape, dtype="float32")
 q, k, v = array(1, 2, 512, 64), array(1, 2, 512, 64), array(1, 2, 512, 64)
 gk, gv, lengths = array(1, 2, 1, 64), array(1, 2, 1, 64), numpy.array([500])
 x, memory, other_q, other_o = array(1, 512, 64), array(1, 2, 700, 64), array(1, 2, 512, 64), q * 0
+w1, w2, hidden, other = array(128, 64), array(64, 128), array(1, 512, 128), array(1, 512, 64)
 """
 
 
