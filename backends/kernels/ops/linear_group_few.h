@@ -228,7 +228,7 @@ HK_FN void hk_linear_task_find(const struct hk_call *call, hk_i64 at,
     shared->task = task;
     shared->few = hk_linear_few_get(call);
     shared->x_at = hk_row(&task.x, task.strip.first * numbers->stride - numbers->before);
-    shared->w_at = task.w + task.at * w_step;
+    shared->w_at = hk_byte(task.w, task.at * w_step);
     shared->x_step = (hk_u32)x_step;
     shared->w_step = (hk_u32)w_step;
     shared->x_plain = task.x.channel == 1 && task.terms % HK_QUAD == 0 &&

@@ -111,7 +111,7 @@ HK_FN struct hk_linear_line hk_linear_w_line(const struct hk_linear_task *task, 
 {
     struct hk_linear_line line;
 
-    line.base = task->w + o * task->w_out * hk_size(task->w_dtype);
+    line.base = hk_byte(task->w, o * task->w_out * hk_size(task->w_dtype));
     line.dtype = task->w_dtype;
     line.tap = task->w_tap;
     line.channel = task->w_channel;

@@ -118,7 +118,8 @@ HK_FN void hk_state_write(const struct hk_state_row *row, const struct hk_sums *
 HK_FN void hk_state_put(const struct hk_state_row *row, struct hk_share own, const int whole,
                         const hk_vec *all, float sink, float factor, hk_i64 t0)
 {
-    HK_GLOBAL char *const joined = row->state + HK_STATE_AT_O * row->state_channel * 4;
+    HK_GLOBAL char *const joined =
+        row->state ? row->state + HK_STATE_AT_O * row->state_channel * 4 : 0;
     struct hk_stream o;
     int v;
 
