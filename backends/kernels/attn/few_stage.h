@@ -38,7 +38,8 @@ HK_FN void hk_find_k(const struct hk_group *g, hk_i32 id, const struct hk_few_st
 
     HK_MARK(stage_k);
     me->k_end = at != HK_NO_ROW && shared->k_wide ? step->d : 0;
-    me->k_from = shared->k_rows.base + (me->k_end ? at * hk_element_bytes(&shared->k_rows) : 0);
+    me->k_from = hk_byte(shared->k_rows.base,
+                         me->k_end ? at * hk_element_bytes(&shared->k_rows) : 0);
 }
 
 /* Channels t on of a thread's key; where there are none anything will do. */

@@ -72,9 +72,9 @@ HK_FN void hk_units_load(HK_LOCAL const struct hk_matrix *m, const hk_i64 *at, h
 {
     const hk_i64 size = hk_element_bytes(m);
 #if HK_KV
-    HK_GLOBAL const char *base = m->base + t * size;
+    HK_GLOBAL const char *base = hk_byte(m->base, t * size);
 #else
-    HK_GLOBAL const char *base = m->base + hk_unit_at(m, t);
+    HK_GLOBAL const char *base = hk_byte(m->base, hk_unit_at(m, t));
     const hk_i32 fifth = -(t & 15) - 4;
 #endif
     hk_i32 i;
