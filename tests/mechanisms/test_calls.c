@@ -4,12 +4,9 @@
  * Mechanisms that are a few calls and no builder of their own: AWESOME's attentive memory, DYLE,
  * MART and the Recurrent Memory Transformer. Each against the paper in double.
  */
-#include "chain.h"
-
-#include <heed/nn.h>
+#include "maps.h"
 
 WORLD_OPERATION(gate)
-WORLD_OPERATION(linear)
 WORLD_OPERATION(merge)
 WORLD_OPERATION(copy)
 
@@ -78,21 +75,6 @@ struct attentive {
     heed_array memory[STEPS + 1], s[STEPS], read[STEPS];
 };
 
-/* y = f(W x + add); y may be add. */
-static void map(const heed_array *x, const heed_array *w, const heed_array *add, uint32_t kind,
-                const heed_array *y)
-{
-    struct linear_call call = linear_call();
-
-    call.desc.act = kind;
-    GIVE(&call, x, *x);
-    GIVE(&call, w, *w);
-    if (add)
-        GIVE(&call, add, *add);
-    GIVE(&call, y, *y);
-    linear_run(&call);
-}
-
 /* G U + (1 - G) M. */
 static void update(const struct attentive *a, int t)
 {
@@ -100,10 +82,10 @@ static void update(const struct attentive *a, int t)
     const heed_array u = empty(SLOTS), g = empty(SLOTS);
     struct gate_call call = gate_call();
 
-    map(m, &a->map[U_1], NULL, HEED_ACT_NONE, &u);
-    map(s, &a->map[U_2], &u, HEED_ACT_NONE, &u);
-    map(m, &a->map[G_1], NULL, HEED_ACT_NONE, &g);
-    map(s, &a->map[G_2], &g, HEED_ACT_NONE, &g);
+    project(m, &a->map[U_1], NULL, HEED_ACT_NONE, &u);
+    project(s, &a->map[U_2], &u, HEED_ACT_NONE, &u);
+    project(m, &a->map[G_1], NULL, HEED_ACT_NONE, &g);
+    project(s, &a->map[G_2], &g, HEED_ACT_NONE, &g);
     GIVE(&call, memory, *m);
     GIVE(&call, update, u);
     GIVE(&call, gate, g);

@@ -51,30 +51,6 @@ HK_FN void hk_entries_fill(const struct hk_group *g, hk_i32 id, const struct hk_
             (hk_i32)hk_reached_entry(from, map, hk_dot_entries(of->dot), at->first + i);
 }
 
-/* Row i of the strip before entries a and b of t. */
-HK_FN void hk_t_products(const struct hk_group *g, hk_u32 dtype, hk_i32 i,
-                         HK_GLOBAL const char *a, HK_GLOBAL const char *b, float *sum)
-{
-    HK_LOCAL const float *q = g->shared->q + i;
-    const hk_i64 step = 4 * hk_size(dtype);
-    hk_u32 left, j;
-
-    HK_UNROLL_FEW
-    for (left = (hk_u32)g->call->plan->d; left != 0; left -= 4, q += 4 * HK_Q_LINE) {
-        hk_u32 x[4], y[4];
-
-        hk_load_any(dtype, a, x);
-        hk_load_any(dtype, b, y);
-        HK_UNROLL
-        for (j = 0; j < 4; j++) {
-            sum[0] = hk_fma(q[j * HK_Q_LINE], hk_float(x[j]), sum[0]);
-            sum[1] = hk_fma(q[j * HK_Q_LINE], hk_float(y[j]), sum[1]);
-        }
-        a = hk_byte(a, step);
-        b = hk_byte(b, step);
-    }
-}
-
 /* A key before an entry of u. */
 HK_FN float hk_u_product(const struct hk_group *g, hk_u32 dtype, hk_i32 place,
                          HK_GLOBAL const char *a)
@@ -120,8 +96,9 @@ HK_FN void hk_pair_join(const struct hk_group *g, const struct hk_item *of, hk_i
         if (entry[1] >= 0)
             sum[1] = hk_u_product(g, dtype, place + 16, hk_byte(head, entry[1] * step));
     } else {
-        hk_t_products(g, dtype, row, hk_byte(head, some * step),
-                      hk_byte(head, (entry[1] >= 0 ? entry[1] : some) * step), sum);
+        hk_two_products(g->shared->q + row, HK_Q_LINE, (hk_u32)g->call->plan->d, dtype,
+                        hk_byte(head, some * step),
+                        hk_byte(head, (entry[1] >= 0 ? entry[1] : some) * step), sum);
     }
     if (entry[0] >= 0)
         score[0] = hk_add(score[0], sum[0]);

@@ -56,6 +56,30 @@ HK_FN void hk_load_any(hk_u32 dtype, HK_GLOBAL const char *from, hk_u32 *word)
         HK_UNREACHABLE();
     }
 }
+
+/* d channels of a row of Q, `line` floats apart, before two rows of such a type, four at a time. */
+HK_INLINE void hk_two_products(HK_LOCAL const float *q, const hk_i32 line, hk_u32 d,
+                               hk_u32 dtype, HK_GLOBAL const char *a, HK_GLOBAL const char *b,
+                               float *sum)
+{
+    const hk_i64 step = 4 * hk_size(dtype);
+    hk_u32 left, j;
+
+    HK_UNROLL_FEW
+    for (left = d; left != 0; left -= 4, q += 4 * line) {
+        hk_u32 x[4], y[4];
+
+        hk_load_any(dtype, a, x);
+        hk_load_any(dtype, b, y);
+        HK_UNROLL
+        for (j = 0; j < 4; j++) {
+            sum[0] = hk_fma(q[j * (hk_u32)line], hk_float(x[j]), sum[0]);
+            sum[1] = hk_fma(q[j * (hk_u32)line], hk_float(y[j]), sum[1]);
+        }
+        a = hk_byte(a, step);
+        b = hk_byte(b, step);
+    }
+}
 #endif
 
 HK_FN hk_i64 hk_element_bytes(HK_LOCAL const struct hk_matrix *m)

@@ -90,26 +90,11 @@ HK_FN hk_i64 hk_listed_row(const struct hk_group *g, hk_i32 i, hk_i32 place)
 HK_INLINE void hk_listed_wide(const struct hk_group *g, const hk_u32 dtype, hk_i32 i,
                               const hk_i64 *at, float *sum)
 {
-    HK_LOCAL const float *q = g->shared->q + i;
-    HK_GLOBAL const char *a = hk_byte(g->shared->k_rows.base, at[0] * hk_size(dtype));
-    HK_GLOBAL const char *b = hk_byte(g->shared->k_rows.base, at[1] * hk_size(dtype));
-    hk_u32 left, j;
+    HK_GLOBAL const char *base = g->shared->k_rows.base;
+    const hk_i64 size = hk_size(dtype);
 
-    HK_UNROLL_FEW
-    for (left = (hk_u32)g->call->plan->d; left != 0; left -= 4) {
-        hk_u32 x[4], y[4];
-
-        hk_load_any(dtype, a, x);
-        hk_load_any(dtype, b, y);
-        HK_UNROLL
-        for (j = 0; j < 4; j++) {
-            sum[0] = hk_fma(q[j * HK_Q_LINE], hk_float(x[j]), sum[0]);
-            sum[1] = hk_fma(q[j * HK_Q_LINE], hk_float(y[j]), sum[1]);
-        }
-        a = hk_byte(a, 4 * hk_size(dtype));
-        b = hk_byte(b, 4 * hk_size(dtype));
-        q += 4 * HK_Q_LINE;
-    }
+    hk_two_products(g->shared->q + i, HK_Q_LINE, (hk_u32)g->call->plan->d, dtype,
+                    hk_byte(base, at[0] * size), hk_byte(base, at[1] * size), sum);
 }
 
 /* The same where rows of K do not lie in units, or those of Q are not in local memory. */

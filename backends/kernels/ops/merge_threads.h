@@ -343,27 +343,6 @@ HK_FN void hk_merge_start(const struct hk_call *call, hk_i64 number,
     shared->task = task;
 }
 
-/* A task has two steps: the strip is opened, and its rows are joined. */
-HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
-{
-    struct hk_steps at;
-    HK_THREAD_ID(id);
-
-    at.task = group;
-    at.step = 0;
-    while (at.task < call->op->tasks[HK_PASS]) {
-        if (at.step == 0) {
-            HK_EACH(id) {
-                if (id == 0)
-                    hk_merge_start(call, at.task, shared);
-            }
-        } else {
-            HK_EACH(id)
-                hk_merge_rows(id, shared);
-        }
-        HK_BARRIER();
-        at = hk_steps_next(call, at, 2);
-    }
-}
+HK_MAIN_OPENED(hk_merge_start(call, at.task, shared), hk_merge_rows(id, shared))
 
 #endif

@@ -68,6 +68,32 @@ HK_FN struct hk_steps hk_steps_next(const struct hk_call *call, struct hk_steps 
     return at;
 }
 
+/* hk_main of tasks of two steps: a thread opens the task in `shared`, and all of them run it; both
+ * are calls, of at.task and of id. */
+#define HK_MAIN_OPENED(open, run)                                                                  \
+    HK_FN void hk_main(const struct hk_call *call, hk_i64 group,                                   \
+                       HK_LOCAL struct hk_shared *shared)                                          \
+    {                                                                                              \
+        struct hk_steps at;                                                                        \
+        HK_THREAD_ID(id);                                                                          \
+                                                                                                   \
+        at.task = group;                                                                           \
+        at.step = 0;                                                                               \
+        while (at.task < call->op->tasks[HK_PASS]) {                                               \
+            if (at.step == 0) {                                                                    \
+                HK_EACH(id) {                                                                      \
+                    if (id == 0)                                                                   \
+                        open;                                                                      \
+                }                                                                                  \
+            } else {                                                                               \
+                HK_EACH(id)                                                                        \
+                    run;                                                                           \
+            }                                                                                      \
+            HK_BARRIER();                                                                          \
+            at = hk_steps_next(call, at, 2);                                                       \
+        }                                                                                          \
+    }
+
 /* A strip of rows of one batch item and head. */
 struct hk_strip_task {
     hk_i64 b, head, first, count;

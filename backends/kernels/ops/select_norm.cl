@@ -37,6 +37,21 @@ HK_FN void hk_norm_open(const struct hk_call *call, hk_i64 group, hk_i64 task,
     norm->y.step = y.step;
 }
 
+/* Keys of block i of the strip in scratch: those that are chosen, in order. */
+HK_FN void hk_norm_block(const struct hk_norms *norm, hk_i64 i)
+{
+    HK_GLOBAL const struct hk_select *select = norm->select;
+    const hk_i64 block = norm->strip.first + i;
+    HK_GLOBAL const hk_i64 *keys = norm->keys + i * select->room;
+    const hk_i64 n = hk_min(select->room, norm->end - block * select->room);
+    struct hk_indices y = norm->y;
+
+    if (n <= 0)                         /* there is no block: a strip of pads */
+        return;
+    y.base += (select->pad_front + block * select->count) * y.step;
+    hk_keys_write(keys, n, hk_keys_least(keys, n, select->count), &y, select->count);
+}
+
 /* n places of y from `place` on. */
 HK_FN void hk_norm_pad(const struct hk_norms *norm, hk_i64 place, hk_i64 n)
 {

@@ -193,20 +193,10 @@ HK_FN void hk_norm_place(const struct hk_norms *norm, hk_i32 id,
 /* Keys in scratch: a thread has a block. */
 HK_FN void hk_norm_choose(const struct hk_norms *norm, hk_i32 id)
 {
-    HK_GLOBAL const struct hk_select *select = norm->select;
     hk_i64 i;
 
-    for (i = id; i < norm->strip.count; i += HK_THREADS) {
-        const hk_i64 block = norm->strip.first + i;
-        HK_GLOBAL const hk_i64 *keys = norm->keys + i * select->room;
-        const hk_i64 n = hk_min(select->room, norm->end - block * select->room);
-        struct hk_indices y = norm->y;
-
-        if (n <= 0) /* there is no block: a strip of pads */
-            continue;
-        y.base += (select->pad_front + block * select->count) * y.step;
-        hk_keys_write(keys, n, hk_keys_least(keys, n, select->count), &y, select->count);
-    }
+    for (i = id; i < norm->strip.count; i += HK_THREADS)
+        hk_norm_block(norm, i);
 }
 
 /* ---- steps ---- */

@@ -14,20 +14,10 @@
 
 HK_FN void hk_norm_choose(const struct hk_norms *norm)
 {
-    HK_GLOBAL const struct hk_select *select = norm->select;
     hk_i64 i;
 
-    for (i = 0; i < norm->strip.count; i++) {
-        const hk_i64 block = norm->strip.first + i;
-        HK_GLOBAL const hk_i64 *keys = norm->keys + i * select->room;
-        const hk_i64 n = hk_min(select->room, norm->end - block * select->room);
-        struct hk_indices y = norm->y;
-
-        if (n <= 0)                 /* there is no block: a strip of pads */
-            continue;
-        y.base += (select->pad_front + block * select->count) * y.step;
-        hk_keys_write(keys, n, hk_keys_least(keys, n, select->count), &y, select->count);
-    }
+    for (i = 0; i < norm->strip.count; i++)
+        hk_norm_block(norm, i);
 }
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group)

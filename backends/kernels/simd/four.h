@@ -13,10 +13,6 @@
 #define HKV_LANES 4
 #define HKV_TILE 1
 #define HKV_WEIGHTS 1
-#define HKV_PACK 1
-#define HKV_PACK_F16 1
-#define HKV_PACK_BF16 1
-#define HKV_PACK_I8 1
 
 typedef struct {
     float x, y, z, w;
@@ -235,32 +231,6 @@ HK_INLINE void hkv_load_pairs_bf16(HK_GLOBAL const hk_u16 *p, hk_vec *out)
 #define hkv_store_bf16(p, a) HKV_STORE_EACH(HKV_TO_BF16, p, a)
 #define hkv_store_i8(p, a) HKV_STORE_EACH(HKV_TO_I8, p, a)
 
-HK_INLINE void hkv_pack(HK_GLOBAL const float *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                        hk_i64 pitch)
-{
-    (void)pitch;
-    *out = rows[0][t];
-}
-
-HK_INLINE void hkv_pack_f16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                            hk_i64 pitch)
-{
-    (void)pitch;
-    *out = hk_load_f16(rows[0] + t);
-}
-
-HK_INLINE void hkv_pack_bf16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                             hk_i64 pitch)
-{
-    (void)pitch;
-    *out = hk_from_bf16(rows[0][t]);
-}
-
-HK_INLINE void hkv_pack_i8(HK_GLOBAL const hk_i8 *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                           hk_i64 pitch)
-{
-    (void)pitch;
-    *out = hk_from_i8(rows[0][t]);
-}
+#include "pack_one.h"
 
 #endif

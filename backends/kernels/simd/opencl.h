@@ -11,10 +11,6 @@
 #define HKV_LANES 16
 #define HKV_TILE 1
 #define HKV_WEIGHTS 1
-#define HKV_PACK 1
-#define HKV_PACK_F16 1
-#define HKV_PACK_BF16 1
-#define HKV_PACK_I8 1
 
 typedef float16 hk_vec;
 typedef int16 hk_vmask;
@@ -197,33 +193,7 @@ HK_FN void hkv_join_pairs(hk_vec *a)
     a[1] = high;
 }
 
-HK_FN void hkv_pack(HK_GLOBAL const float *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                    hk_i64 pitch)
-{
-    (void)pitch;
-    *out = rows[0][t];
-}
-
-HK_FN void hkv_pack_f16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                        hk_i64 pitch)
-{
-    (void)pitch;
-    *out = hk_load_f16(rows[0] + t);
-}
-
-HK_FN void hkv_pack_bf16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                         hk_i64 pitch)
-{
-    (void)pitch;
-    *out = hk_from_bf16(rows[0][t]);
-}
-
-HK_FN void hkv_pack_i8(HK_GLOBAL const hk_i8 *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                       hk_i64 pitch)
-{
-    (void)pitch;
-    *out = hk_from_i8(rows[0][t]);
-}
+#include "pack_one.h"
 
 /* On integers, as in numerics.h; what is subnormal in f16 is rounded by an exact sum. */
 HK_FN ushort16 hkv_to_f16(hk_vec a)

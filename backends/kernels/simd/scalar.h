@@ -107,39 +107,6 @@ HK_INLINE void hkv_join_pairs(hk_vec *a) { (void)a; }
 /* Integers of [-127, 127]. */
 #define hkv_store_i8(p, a) ((void)(*(p) = (hk_i8)(hk_i32)(a)))
 
-/* Transposes channels t .. t + HKV_PACK - 1 of HKV_PACK rows into out[channel][row]; pitch: floats
- * from channel to channel. Halves and bytes are widened; their channels are HKV_PACK_F16,
- * HKV_PACK_BF16 and HKV_PACK_I8. */
-#define HKV_PACK 1
-#define HKV_PACK_F16 1
-#define HKV_PACK_BF16 1
-#define HKV_PACK_I8 1
-HK_INLINE void hkv_pack(HK_GLOBAL const float *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                        hk_i64 pitch)
-{
-    (void)pitch;
-    *out = rows[0][t];
-}
-
-HK_INLINE void hkv_pack_f16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                            hk_i64 pitch)
-{
-    (void)pitch;
-    *out = hk_load_f16(rows[0] + t);
-}
-
-HK_INLINE void hkv_pack_bf16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                             hk_i64 pitch)
-{
-    (void)pitch;
-    *out = hk_from_bf16(rows[0][t]);
-}
-
-HK_INLINE void hkv_pack_i8(HK_GLOBAL const hk_i8 *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                           hk_i64 pitch)
-{
-    (void)pitch;
-    *out = hk_from_i8(rows[0][t]);
-}
+#include "pack_one.h"
 
 #endif
