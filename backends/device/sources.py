@@ -4,8 +4,9 @@
 """Device code as data, for the library to hand to compilers: sources.py FOLDER OUTPUT DEPFILE
 
 Writes OUTPUT, the table heed_kernel_texts of backends/device/device.h with every *.h and *.cl of
-FOLDER and its rooms (of the vocabularies in simd/ those of OpenCL C, one lane and four lanes), and
-DEPFILE, which names all of them and the folders: an edit and a new file both rebuild.
+FOLDER and its rooms (of the vocabularies in simd/ those of OpenCL C, one lane and four lanes, and
+what they share), and DEPFILE, which names all of them and the folders: an edit and a new file
+both rebuild.
 
 sources.py FOLDER --rows: kernels.def instead, a line `name;file;options;shape` for each row. Other
 scripts import rows().
@@ -20,6 +21,7 @@ HEAD = """/* Made by backends/device/sources.py from backends/kernels. */
 #include "backends/device/device.h"
 
 """
+VOCABULARIES = ("opencl", "scalar", "four", "pack_one")
 ROW = re.compile(r'^HK_KERNEL\((\w+), "([\w./]+)", "([^"]*)"\)$')
 
 
@@ -55,7 +57,7 @@ def main():
         return
     output, depfile = sys.argv[2:]
     paths = sorted(path for path in folder.rglob("*.*") if path.suffix in (".h", ".cl")
-                   and (path.parent.name != "simd" or path.stem in ("opencl", "scalar", "four")))
+                   and (path.parent.name != "simd" or path.stem in VOCABULARIES))
     if not 0 < len(paths) < MAX_TEXTS:
         sys.exit(f"{len(paths)} files in {folder}, kernels.c can take {MAX_TEXTS - 1}")
     text, table = HEAD, ""

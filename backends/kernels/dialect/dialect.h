@@ -188,6 +188,9 @@ HK_FN float hk_scale2(float a, float g)
 #else
 #include HK_SIMD_HEADER
 #endif
+#ifndef HKV_PACK
+#include "../simd/pack_one.h"
+#endif
 #endif
 
 #if HK_VECTORS && !defined HKV_HAS_SCALE2_KEEP

@@ -231,6 +231,4 @@ HK_INLINE void hkv_load_pairs_bf16(HK_GLOBAL const hk_u16 *p, hk_vec *out)
 #define hkv_store_bf16(p, a) HKV_STORE_EACH(HKV_TO_BF16, p, a)
 #define hkv_store_i8(p, a) HKV_STORE_EACH(HKV_TO_I8, p, a)
 
-#include "pack_one.h"
-
 #endif

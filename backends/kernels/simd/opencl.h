@@ -193,8 +193,6 @@ HK_FN void hkv_join_pairs(hk_vec *a)
     a[1] = high;
 }
 
-#include "pack_one.h"
-
 /* On integers, as in numerics.h; what is subnormal in f16 is rounded by an exact sum. */
 HK_FN ushort16 hkv_to_f16(hk_vec a)
 {

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Transposing for vectors that have no instructions for it: one row and one channel at a time.
+ * Transposing for vocabularies that have no instructions for it: one row and one channel at a time.
+ * dialect.h includes it behind them.
  */
 #ifndef HEED_BACKENDS_KERNELS_SIMD_PACK_ONE_H
 #define HEED_BACKENDS_KERNELS_SIMD_PACK_ONE_H

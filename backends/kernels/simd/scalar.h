@@ -107,6 +107,4 @@ HK_INLINE void hkv_join_pairs(hk_vec *a) { (void)a; }
 /* Integers of [-127, 127]. */
 #define hkv_store_i8(p, a) ((void)(*(p) = (hk_i8)(hk_i32)(a)))
 
-#include "pack_one.h"
-
 #endif
