@@ -213,6 +213,7 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
         { HEED_KERNEL_matrix_128_f16, HEED_KERNEL_matrix_128_bf16 },
     };
     const bool plain = is_plain(plan),
+               one_range = !large && heed_plan_one_range(plan),
                wide = heed_group_width(heed_attn_of(plan), traits) > 64;
     const uint32_t dtype = kv_dtype(plan);
 
@@ -220,15 +221,14 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
     if (traits->shape == HEED_SHAPE_LANES)
         return lanes_choose(plan, sources, traits->late, plain);
     if (heed_group_few(plan, traits) && has_scales(plan, sources))
-        return plain && !large && heed_plan_one_range(plan) ? few_scaled(plan)
-                                                     : HEED_KERNEL_workgroup_few_scaled_any;
+        return plain && one_range ? few_scaled(plan) : HEED_KERNEL_workgroup_few_scaled_any;
     if (heed_group_few(plan, traits))
-        return few[plain && !large && heed_plan_one_range(plan) ? dtype : 0];
+        return few[plain && one_range ? dtype : 0];
     if (has_scales(plan, sources))
         return wide ? HEED_KERNEL_workgroup_128_scaled_any : HEED_KERNEL_workgroup_64_scaled_any;
     if (!plain || has_states(heed_attn_of(plan)))
         return wide ? HEED_KERNEL_workgroup_128_any : HEED_KERNEL_workgroup_64_any;
-    if (large || !heed_plan_one_range(plan))
+    if (!one_range)
         return workgroup[wide][0];
     if (takes_matrix(plan, traits, dtype) && has_unit(plan, matrix[wide][dtype == HEED_BF16]))
         return matrix[wide][dtype == HEED_BF16];

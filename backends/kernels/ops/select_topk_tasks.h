@@ -45,7 +45,7 @@ HK_FN struct hk_topk_walk hk_topk_next(const struct hk_call *call,
         at.tile++;
         at.state = at.tile < tiles ? HK_TOPK_SLICE : HK_TOPK_END;
         break;
-    default:
+    case HK_TOPK_END:
         at.task += call->op->groups[HK_PASS];
         at.state = HK_TOPK_FIND;
         break;
