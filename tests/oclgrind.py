@@ -6,8 +6,8 @@
 A few small cases on both forms of kernels, bit for bit against the reference, with nothing to be
 found in Oclgrind's log: no access outside a buffer, no data race. (No two rows of a copy have one
 destination here: of such rows memory.h does not say which one stays, and Oclgrind rightly reports
-them.) Without the compiler's optimizer and without restrict, of which calls are made that Oclgrind
-21.10 does not know. The first case of each form tests the device, the others find how that ended in
+them.) Without the compiler's optimizer, restrict and forced inlining, of which calls are made that
+Oclgrind 21.10 does not know. The first case of each form tests the device, the others find how that ended in
 a folder of this test's own. Exit status 77: there is no Oclgrind.
 """
 
@@ -42,6 +42,17 @@ CASES = [
     "op=select batch=1 h=1 kind=topk n=20 d=8 nq=5 count=3 group=2 mask=some seed=15",
     "op=select batch=1 h=1 kind=hash n=20 d=8 r=2 m=4 seed=16",
     "op=select batch=1 h=2 kind=norm n=20 d=8 block=3 len=rt mask=some seed=17",
+    "op=linear batch=1 h=1 n=3 in=130 out=9 bias=there w.t=f16 seed=19",
+    "op=linear batch=1 h=1 n=20 in=70 out=33 act=gelu x.t=bf16 seed=20",
+    "op=linear batch=1 h=1 n=9 in=32 out=20 w.t=q8_0 seed=21",
+    "op=recur batch=1 h=1 n=20 dk=12 dv=5 beta=there delta=yes seed=22",
+    "op=recur batch=1 h=1 n=20 dk=40 dv=5 dec=channel len=rt seed=23",
+    "op=order batch=1 h=1 n=40 count=9 ids=hostile seed=24",
+    "op=norm batch=1 h=1 n=4 d=130 weight=there bias=there residual=there seed=25",
+    "op=rope batch=1 h=1 n=4 d=16 kind=adjacent pos=hostile seed=26",
+    "op=act batch=1 h=1 n=4 d=33 kind=gelu seed=27",
+    "op=gate batch=1 h=1 n=4 d=33 seed=28",
+    "op=embed batch=1 h=1 n=9 d=33 ids=hostile seed=29",
 ]
 
 
@@ -58,7 +69,7 @@ def main():
         log = folder / "log"
         environment = dict(os.environ, OCL_ICD_VENDORS=name, HEED_CACHE_DIR=str(folder / "cache"),
                            OCLGRIND_LOG=str(log), OCLGRIND_DATA_RACES="1",
-                           OCLGRIND_BUILD_OPTIONS="-cl-opt-disable -DHK_RESTRICT=")
+                           OCLGRIND_BUILD_OPTIONS="-cl-opt-disable -DHK_CALLS")
         for form in ("lanes", "workgroup"):
             for case in CASES:
                 result = subprocess.run([conform, "--device", "opencl:0:" + form, "--family",

@@ -17,6 +17,9 @@ int64_t heed_group_width(const struct heed_checked *, const struct heed_device_t
 /* Do work-groups for few rows attend (kernels/attn/attend_few.cl)? */
 bool heed_group_few(const struct heed_plan *, const struct heed_device_traits *);
 
+/* Does it need the kernels with many buffers? 1 or 0. */
+uint32_t heed_plan_large(const struct heed_plan *, const struct heed_device_traits *);
+
 /* A range of keys for each row of every sub-source is all there is to know of the pattern
  * (kernels/attn/range.h). */
 bool heed_plan_one_range(const struct heed_plan *);

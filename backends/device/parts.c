@@ -34,8 +34,21 @@ static double few_bytes(int64_t d_v)
                            (double)sizeof(float) * (HK_PARTIALS + (double)d_v));
 }
 
+static bool may_have_scales(const struct heed_checked *attn)
+{
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        const struct heed_checked_source *source = &attn->sources[s];
+
+        if (!HK_IS_NUMBER(source->k.dtype) || !HK_IS_NUMBER(source->v.dtype) ||
+            source->k_scale.slot != 0 || source->v_scale.slot != 0)
+            return true;
+    }
+    return false;
+}
+
 /* Where rows that share keys, one item's, are few: a strip or two, or more of them if strips of
- * work-groups for many rows would leave units idle. */
+ * work-groups for many rows would leave units idle. With scales and many buffers the kernel wants
+ * more local memory than some devices have (HK_MUCH_LOCAL). */
 bool heed_group_few(const struct heed_plan *plan, const struct heed_device_traits *traits)
 {
     const struct heed_checked *attn = plan->checked;
@@ -49,6 +62,8 @@ bool heed_group_few(const struct heed_plan *plan, const struct heed_device_trait
     const double cut = heed_blob_chunks(plan, lowered->n_subs), chunks = cut > 1 ? cut : 1;
 
     if (traits->shape != HEED_SHAPE_WORKGROUP || lowered->row_step > 1)
+        return false;
+    if (traits->group_rows < 64 && heed_plan_large(plan, traits) && may_have_scales(attn))
         return false;
     if (strips * chunks * few_bytes(attn->d_v) > HEED_TUNE_GROUP_CHUNKS_BYTES)
         return false;

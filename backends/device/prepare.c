@@ -247,10 +247,9 @@ static uint32_t attend_threads(const struct heed_plan *plan, enum heed_kernel ke
                              : heed_group_threads(heed_attn_of(plan), traits);
 }
 
-/* Does it need the kernels with many buffers? */
-static uint32_t large_find(const struct heed_plan *plan)
+uint32_t heed_plan_large(const struct heed_plan *plan, const struct heed_device_traits *traits)
 {
-    uint32_t large = plan->n_operands >= HEED_BUFFERS_SMALL;
+    uint32_t large = traits->large | (plan->n_operands >= HEED_BUFFERS_SMALL);
 
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++)
         large |= heed_lowered_of(plan)->sources[s].n > HEED_SMALL_SUBS;
@@ -356,7 +355,7 @@ static heed_status fill(struct heed_plan *plan, const struct heed_services *serv
     if (!heed_frame_blob(services, heed_blob_size(plan, &to), blob))
         return HEED_E_NOMEM;
     heed_blob_write(plan, &to, sources, blob->data);
-    state->large = state->device->traits.large | large_find(plan);
+    state->large = heed_plan_large(plan, &state->device->traits);
     launches_choose(plan, &to, sources, state);
     return HEED_OK;
 }

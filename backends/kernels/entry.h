@@ -13,6 +13,13 @@
 
 #include "buffers.h"
 
+#if defined HK_HAS_SHARED && HK_THREADS > 1 && !defined HK_MUCH_LOCAL
+/* A device of few rows need not have more local memory; CUDA gives no kernel more without asking.
+ * HK_MUCH_LOCAL: it runs only where there is more. */
+typedef char hk_shared_fits
+    [sizeof(struct hk_shared) <= (HK_GROUP_ROWS < 64 ? 32 : 48) * 1024 ? 1 : -1];
+#endif
+
 #ifdef HK_HAS_SHARED
 #define HK_SHARED struct hk_shared
 #define HK_MAIN(call, group, shared) hk_main(call, group, shared)

@@ -56,7 +56,7 @@ __global__ void look({ARGUMENTS}, hk_i64 block, hk_u64 *out)
 """
 WRONG = "\nint wrong(void) { return hk_no_such_function(1); }\n"
 
-WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-function"]
+WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Werror", "-Wno-unused-function"]
 CL = ["clang", "-x", "cl", "-Xclang", "-finclude-default-header", "-fsyntax-only", *WARNINGS]
 DIALECTS = [
     ("C17", "c", HOST, ["cc", "-std=c17", "-fsyntax-only", *WARNINGS]),
@@ -70,6 +70,7 @@ SMALL = ["-DHK_LARGE=0", "-DHK_GROUP_ROWS=32", "-DHK_GROUP_SUMS=16", "-DHK_TILE_
 LARGE = ["-DHK_LARGE=1", "-DHK_GROUP_ROWS=64", "-DHK_GROUP_SUMS=64", "-DHK_TILE_ROWS=12"]
 PROGRAMS = [
     ("OpenCL C 1.2", "cl", [*CL, "-cl-std=CL1.2", *SMALL]),
+    ("OpenCL C 1.2, many buffers", "cl", [*CL, "-cl-std=CL1.2", "-DHK_LARGE=1", *SMALL[1:]]),
     ("OpenCL C 3.0", "cl", [*CL, "-cl-std=CL3.0", *LARGE]),
     ("CUDA", "cu", ["nvcc", "-Werror", "all-warnings", "-arch=sm_80", "-ptx", "-o", "look.ptx",
                     *LARGE]),

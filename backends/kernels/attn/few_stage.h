@@ -62,27 +62,32 @@ HK_FN void hk_fetch_k(const struct hk_group *g, hk_i32 id, const struct hk_few_s
         hk_fetch_unit(me, t0 + u * HK_UNIT, me->next[h] + 4 * u);
 }
 
-/* Rows that do not lie in units: the same when they are wanted, number by number, by way of local
- * memory, where registers are found by their number; channels behind the last are 0. */
+/* Rows that do not lie in units: the same when they are wanted, number by number, by way of the
+ * thread's part of local memory, where registers are found by their number; channels behind the
+ * last are 0. */
 HK_FN void hk_read_k(const struct hk_group *g, hk_i32 id, hk_i32 d, hk_i32 t0, hk_u32 *word)
 {
+    enum { OWN = HK_SLAB_WORDS / HK_THREADS };
     HK_LOCAL const struct hk_matrix *m = &g->shared->k_rows;
-    HK_LOCAL float *own = g->shared->in.slab + id % HK_PLACES * 16;
+    HK_LOCAL float *own = g->shared->in.slab + id * OWN;
     const hk_i64 at = g->shared->k_at[id % HK_PLACES];
-    hk_i32 i;
+    hk_i32 i, j;
 
     HK_MARK(cold);
-    HK_NO_UNROLL
-    for (i = 0; i < 16; i++)
-#if HK_HALVES
-        own[i] = hk_float(hk_half_slowly(m, at, t0 + 2 * i, d) |
-                          hk_half_slowly(m, at, t0 + 2 * i + 1, d) << 16);
-#else
-        own[i] = hk_number_slowly(m, at, t0 + i, d);
-#endif
     HK_UNROLL
-    for (i = 0; i < 16; i++)
-        word[i] = hk_word(own[i]);
+    for (j = 0; j < 16; j += OWN) {
+        HK_NO_UNROLL
+        for (i = 0; i < OWN; i++)
+#if HK_HALVES
+            own[i] = hk_float(hk_half_slowly(m, at, t0 + 2 * (j + i), d) |
+                              hk_half_slowly(m, at, t0 + 2 * (j + i) + 1, d) << 16);
+#else
+            own[i] = hk_number_slowly(m, at, t0 + j + i, d);
+#endif
+        HK_UNROLL
+        for (i = 0; i < OWN; i++)
+            word[j + i] = hk_word(own[i]);
+    }
 }
 #else
 /* Where local memory has unit u of K of a place. */

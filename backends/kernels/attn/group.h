@@ -48,6 +48,9 @@
 #ifndef HK_THREADS
 #define HK_THREADS (16 * HK_ROWS / HK_TR)
 #endif
+#if HK_MATRIX || (HK_FEW && HK_SCALES && HK_LARGE && HK_GROUP_ROWS < 64)
+#define HK_MUCH_LOCAL 1
+#endif
 #define HK_HAS_SHARED 1
 #define HK_IN_REGISTERS 1       /* what a thread has: no index that is computed may find it */
 #define HK_SUB_SPACE HK_GLOBAL
@@ -61,7 +64,7 @@
 
 /* Channels of Q that local memory holds; those of wider rows take turns in every block. */
 #if HK_FEW
-#define HK_KEPT 128
+#define HK_KEPT (HK_GROUP_ROWS < 64 && HK_LARGE ? 32 : 128)
 #elif HK_ONE_RANGE
 #define HK_KEPT (HK_GROUP_SUMS < 32 ? 128 : HK_WIDTH)   /* there is no wider kernel */
 #else

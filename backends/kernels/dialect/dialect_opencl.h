@@ -20,13 +20,20 @@ typedef ushort hk_u16;
 
 #define HK_GLOBAL __global
 #define HK_LOCAL __local
-/* A call would move what a thread keeps from registers to memory. */
-#if HK_THREADS > 1 && !HK_PROCESSOR
+/* A call would move what a thread keeps from registers to memory. HK_CALLS: Oclgrind does not know
+ * what the compiler makes of restrict and of an inlined function that returns a struct. */
+#if HK_THREADS > 1 && !HK_PROCESSOR && !defined HK_CALLS
 #define HK_FN __attribute__((always_inline)) static inline
 #else
 #define HK_FN static inline
 #endif
+#ifdef HK_CALLS
+#define HK_INLINE static inline
+#define HK_RESTRICT
+#else
 #define HK_INLINE __attribute__((always_inline)) static inline
+#define HK_RESTRICT restrict
+#endif
 /* PoCL 3.1 keeps the number of a thread in variables of the program: a function that is not inlined
  * may read there what another group, on another processor, has just written. */
 #if HK_PROCESSOR && HK_THREADS > 1
@@ -51,9 +58,6 @@ typedef ushort hk_u16;
 #define HK_NO_UNROLL _Pragma("unroll 1")
 #if HK_THREADS > 1
 #define HK_SLOW_DIVISION 1      /* GPUs make one of 64 bits of some hundred instructions */
-#endif
-#ifndef HK_RESTRICT             /* Oclgrind does not know what the compiler makes of it */
-#define HK_RESTRICT restrict
 #endif
 #define HK_INFINITY INFINITY
 #define HK_PREFETCH(p) ((void)(p))

@@ -17,9 +17,11 @@
 #error "a thread has a chain of each row"
 #endif
 
-#define HK_SLAB 128             /* bytes of weights of a block */
+#define HK_LOG_SLAB (HK_GROUP_ROWS < 64 ? 6 : 7)
+#define HK_SLAB (1 << HK_LOG_SLAB)      /* bytes of weights of a block */
 #define HK_PIECE_BYTES 16
-#define HK_PIECES (HK_SLAB / HK_PIECE_BYTES)    /* of a slab, and as many a thread */
+#define HK_LOG_PIECES (HK_LOG_SLAB - 4)
+#define HK_PIECES (1 << HK_LOG_PIECES)  /* of a slab, and as many a thread */
 #define HK_SLAB_MOST (HK_SLAB / 2)              /* terms of a slab, at most */
 #define HK_X_QUADS 2            /* of x that a thread has on their way at once */
 #define HK_STEP_MOST 0xffffffffu
@@ -59,7 +61,7 @@ HK_FN struct hk_linear_few hk_linear_few_get(const struct hk_call *call)
 
     few.outs = hk_first_bit((hk_u64)numbers->groups.width);
     few.blocks = hk_first_bit(HK_THREADS) - few.outs;
-    few.terms = call->arrays[HK_LINEAR_W].dtype == HK_F32 ? 5 : 6;
+    few.terms = HK_LOG_SLAB - (call->arrays[HK_LINEAR_W].dtype == HK_F32 ? 2 : 1);
     few.slabs = 0;
     while (few.slabs + few.terms < 8 && (terms - 1) >> few.slabs >= 1 << few.terms)
         few.slabs++;

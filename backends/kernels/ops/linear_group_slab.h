@@ -31,7 +31,7 @@ HK_FN hk_i64 hk_linear_piece_term(const struct hk_linear_few *few, hk_i64 n, hk_
     const hk_i32 block = id / HK_PIECES & ((1 << few->blocks) - 1);
 
     return hk_linear_slab_term(few, n) + block * HK_LINEAR_BLOCK +
-           (id % HK_PIECES << (few->terms - 3)); /* HK_PIECES is 2^3 */
+           (id % HK_PIECES << (few->terms - HK_LOG_PIECES));
 }
 
 HK_FN void hk_linear_w_plain(HK_LOCAL const struct hk_shared *shared,
@@ -39,7 +39,7 @@ HK_FN void hk_linear_w_plain(HK_LOCAL const struct hk_shared *shared,
                              struct hk_linear_raw *w)
 {
     const hk_i64 u = hk_linear_piece_term(few, n, id);
-    HK_GLOBAL const char *const at = shared->w_at + (u << (7 - few->terms)); /* HK_SLAB is 2^7 */
+    HK_GLOBAL const char *const at = shared->w_at + (u << (HK_LOG_SLAB - few->terms));
     const hk_u32 step = shared->w_step;
     const hk_i32 outs = (hk_i32)shared->task.outs;
     int j, k;

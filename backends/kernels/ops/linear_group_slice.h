@@ -83,8 +83,9 @@ HK_FN void hk_linear_start(HK_LOCAL const struct hk_shared *shared,
     mine->x_at = mine->w_at = 0;
     if (mine->plain > 0) {
         HK_GLOBAL const struct hk_linear *numbers = task.numbers;
-        const hk_i64 i = hk_line_row(&task, at, id), row = i * numbers->stride - numbers->before;
-        const struct hk_linear_span span = hk_linear_span_get(numbers, i);
+        const hk_i64 line = hk_line_row(&task, at, id);
+        const hk_i64 row = line * numbers->stride - numbers->before;
+        const struct hk_linear_span span = hk_linear_span_get(numbers, line);
 
         mine->x_first = span.first / HK_SLICE;
         mine->x_end = span.end / HK_SLICE;

@@ -19,7 +19,7 @@ enum { HK_ORDER_STEPS = 4 };
 #define HK_ORDER_LOCAL 0 /* counts in local memory */
 #define HK_ORDER_BATCH 1 /* tokens whose ids are loaded at once */
 #else
-#define HK_ORDER_LOCAL 8192
+#define HK_ORDER_LOCAL (HK_GROUP_ROWS < 64 ? 4096 : 8192)
 #define HK_ORDER_BATCH 8
 #endif
 

@@ -10,6 +10,10 @@
 #define HK_RECUR_QUADS 3    /* half of those of a tile's rows that a thread brings */
 #define HK_RECUR_SECTION 16 /* channels of k that are left out together */
 
+#if HK_RECUR_TILE < 2 * 3
+#error "each array comes with two passes"
+#endif
+
 /* Four channels of a pass: of the token that is written and answered, and of the next one. */
 struct hk_recur_four {
     float key[HK_QUAD], query[HK_QUAD], next[HK_QUAD], decay[HK_QUAD];

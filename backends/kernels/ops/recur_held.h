@@ -22,7 +22,7 @@
 #else
 #define HK_RECUR_OWN HK_RECUR_HELD_PART
 #endif
-#define HK_RECUR_TILE 8                              /* tokens */
+#define HK_RECUR_TILE (HK_GROUP_ROWS < 64 ? 6 : 8)   /* tokens; two tiles fit 32 KiB */
 #define HK_RECUR_SPAN (HK_RECUR_HELD_MOST + 8 * 4)   /* a row's channels, with gaps for banks */
 
 /* A tile, or of each part of the columns its own one: that of a part lies in all rows side by side.

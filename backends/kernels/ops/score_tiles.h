@@ -13,7 +13,7 @@
 
 #define HK_TILE 64       /* rows, and columns */
 #define HK_TILE_OWN 8    /* of a thread */
-#define HK_TILE_SLICE 16 /* terms */
+#define HK_TILE_SLICE (HK_GROUP_ROWS < 64 ? 8 : 16) /* terms; two, and scores, fit 32 KiB */
 #define HK_TILE_LINE (HK_TILE_SLICE + 4)
 #define HK_TILE_QUADS (HK_TILE * HK_TILE_SLICE / HK_QUAD / HK_THREADS) /* a thread brings */
 #define HK_TILE_LINES (HK_THREADS / (HK_TILE_SLICE / HK_QUAD)) /* between two of these */

@@ -13,6 +13,7 @@
 #define HK_THREADS (HK_GROUP_ROWS * HK_MMA_SHARE(HK_MMA))
 #define HK_WAVES (HK_GROUP_ROWS / HK_MMA_M)
 #define HK_HAS_SHARED 1
+#define HK_MUCH_LOCAL 1
 #define HK_IN_REGISTERS 1
 #include "selftest_matrix.h"
 
