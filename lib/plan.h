@@ -209,6 +209,9 @@ struct heed_plan {
     struct heed_plan_owned *owned;  /* owned.h: reference count, memory, own workspace */
 };
 
+/* Useful floating-point operations and compulsory bytes of one run, at planned sizes (ops/op.h). */
+void heed_plan_work(const struct heed_plan *, uint64_t *flops, uint64_t *bytes);
+
 /* For plans of attention. */
 static inline const struct heed_checked *heed_attn_of(const struct heed_plan *plan)
 {

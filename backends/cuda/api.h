@@ -53,7 +53,8 @@ typedef unsigned long long heed_cuda_address;       /* CUdeviceptr */
        void **extra))
 
 #define HEED_CUDA_OPTIONAL(F)                                                                      \
-    F(stream_context, "cuStreamGetCtx", (void *stream, void **context))
+    F(stream_context, "cuStreamGetCtx", (void *stream, void **context))                            \
+    F(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))
 
 #define HEED_CUDA_NVRTC(F)                                                                         \
     F(version, "nvrtcVersion", (int *major, int *minor))                                           \
@@ -84,6 +85,7 @@ struct heed_cuda_nvrtc {
 /* Values of the vendor's enums. */
 enum {
     HEED_CU_STREAM_NON_BLOCKING = 1,
+    HEED_CU_CAPTURE_RELAXED = 2,
     HEED_CU_EVENT_DISABLE_TIMING = 2,
     HEED_CU_JIT_ERROR_LOG_BUFFER = 5,
     HEED_CU_JIT_ERROR_LOG_BUFFER_SIZE = 6,
@@ -123,6 +125,13 @@ enum {
  * NULL) says which. Any thread. */
 const struct heed_cuda_api *heed_cuda_api_get(const char **reason);
 const struct heed_cuda_nvrtc *heed_cuda_nvrtc_get(const char **reason);
+
+/* Does the driver, of a version as cuDriverGetVersion tells it, take what NVRTC of this major
+ * version makes? Of its own or an older one (CUDA Compatibility, NVIDIA 2025). */
+static inline int heed_cuda_nvrtc_suits(int driver, int major)
+{
+    return major <= driver / 1000;
+}
 
 /* For tests: heed_library_set. */
 void heed_cuda_api_set(const struct heed_cuda_api *, const char *reason);

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 
-MACHINES = [80, 90, 100]        # those of them that nvcc knows
+MACHINES = [80, 90, 100, 120]        # those of them that nvcc knows
 PORTABLE = 80                   # all are made from this PTX, which is kept for what is newer
 # No fused, flushed or approximate arithmetic: bits depend on it.
 OPTIONS = ["-x", "cu", "-std=c++17", "--fmad=false", "-prec-div=true", "-prec-sqrt=true",

@@ -83,6 +83,13 @@ void heed_cuda_leave(struct heed_cuda_state *state)
     (void)state->driver->context_pop(&popped);
 }
 
+int heed_cuda_capture_set(struct heed_cuda_state *state, int mode)
+{
+    if (state->driver->capture_mode != NULL)
+        (void)state->driver->capture_mode(&mode);
+    return mode;
+}
+
 bool heed_cuda_enter_to_destroy(struct heed_cuda_state *state)
 {
     const int lost = atomic_load(&state->common.lost);

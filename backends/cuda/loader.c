@@ -16,6 +16,17 @@ static const char *const nvrtc_files[] = {
 };
 static const char *const nvrtc_names[] = { HEED_CUDA_NVRTC(NAME) };
 
+/* Without a driver any will do, and nothing will come of it. */
+static uint32_t nvrtc_suits(const void *table)
+{
+    const struct heed_cuda_nvrtc *found = table;
+    const struct heed_cuda_api *api = heed_cuda_api_get(NULL);
+    int major = 0, minor = 0, version = 0;
+
+    return api == NULL || api->driver_version(&version) != 0 ||
+           found->version(&major, &minor) != 0 || heed_cuda_nvrtc_suits(version, major);
+}
+
 /* Written under their own locks. */
 static struct heed_cuda_api driver_table;
 static struct heed_cuda_nvrtc nvrtc_table;
@@ -36,6 +47,7 @@ static struct heed_library nvrtc = {
     .table = &nvrtc_table,
     .absent = "no run-time compiler (libnvrtc.so) found",
     .too_old = "the run-time compiler (libnvrtc.so) is too old: it lacks functions",
+    .suits = nvrtc_suits,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 #undef NAME

@@ -12,14 +12,17 @@ static heed_status create_entered(struct heed_cuda_state *state, uint64_t bytes,
 {
     heed_cuda_address memory = 0;
     heed_status status;
+    int mode;
 
     if (bytes > SIZE_MAX) {
         heed_offload_say(detail, "%llu bytes leave the address space", (unsigned long long)bytes);
         return HEED_E_DEVICE_NOMEM;
     }
+    mode = heed_cuda_capture_set(state, HEED_CU_CAPTURE_RELAXED);
     status = heed_cuda_check(state, state->driver->memory_create(&memory,
                                                                  bytes ? (size_t)bytes : 1),
                              "cuMemAlloc", detail);
+    (void)heed_cuda_capture_set(state, mode);
     if (status >= 0)
         *handle = (void *)(uintptr_t)memory;
     return status;
@@ -50,9 +53,11 @@ static heed_status copy_entered(struct heed_cuda_state *state, void *stream, uin
 {
     const struct heed_cuda_api *const driver = state->driver;
     heed_status status;
+    int mode;
 
     if (bytes == 0)
         return HEED_OK;
+    mode = heed_cuda_capture_set(state, HEED_CU_CAPTURE_RELAXED);
     status = heed_cuda_check(state,
                              in != NULL ? driver->copy_in(memory, in, (size_t)bytes, stream)
                                         : driver->copy_out(out, memory, (size_t)bytes, stream),
@@ -60,6 +65,7 @@ static heed_status copy_entered(struct heed_cuda_state *state, void *stream, uin
     if (status >= 0)
         status = heed_cuda_check(state, driver->stream_finish(stream), "cuStreamSynchronize",
                                  detail);
+    (void)heed_cuda_capture_set(state, mode);
     return status;
 }
 
@@ -112,12 +118,17 @@ heed_status heed_cuda_memory_create(void *opened, uint64_t bytes, const void *co
     return status;
 }
 
+/* Runs that still use it are waited for: by the driver (CUDA C++ Programming Guide, NVIDIA 2025, of
+ * freeing memory that belongs to no stream's pool). */
 void heed_cuda_memory_destroy(void *opened, void *handle)
 {
     struct heed_cuda_state *const state = opened;
+    int mode;
 
     if (handle == NULL || !heed_cuda_enter_to_destroy(state))
         return;
+    mode = heed_cuda_capture_set(state, HEED_CU_CAPTURE_RELAXED);
     (void)state->driver->memory_destroy((uintptr_t)handle);
+    (void)heed_cuda_capture_set(state, mode);
     heed_cuda_leave(state);
 }

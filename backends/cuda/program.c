@@ -108,6 +108,18 @@ static heed_status choose_arch(struct job *job, struct heed_error_detail *detail
     return HEED_E_KERNEL_BUILD;
 }
 
+static heed_status require_version(const struct job *job, struct heed_error_detail *detail)
+{
+    int major = 0, minor = 0, driver = 0;
+
+    if (job->nvrtc->version(&major, &minor) != 0 ||
+        job->state->driver->driver_version(&driver) != 0 || heed_cuda_nvrtc_suits(driver, major))
+        return HEED_OK;             /* or not known: loading will tell */
+    heed_offload_say(detail, "NVRTC is of CUDA %d.%d, the driver of CUDA %d.%d, which is older",
+                     major, minor, driver / 1000, driver % 1000 / 10);
+    return HEED_E_KERNEL_BUILD;
+}
+
 static void make_key(const struct job *job, uint8_t digest[HEED_HASH_BYTES])
 {
     struct heed_hash hash;
@@ -190,8 +202,10 @@ static heed_status find_or_build(struct job *job, uint32_t large, char **cubin, 
                                  struct heed_error_detail *detail)
 {
     uint8_t key[HEED_HASH_BYTES];
-    heed_status status = choose_arch(job, detail);
+    heed_status status = require_version(job, detail);
 
+    if (status >= 0)
+        status = choose_arch(job, detail);
     if (status < 0)
         return status;
     choose_options(job, large);
@@ -303,9 +317,11 @@ static heed_status load_any(struct heed_cuda_state *state, enum heed_kernel row,
     const struct heed_cuda_cubin *cubin = find_cubin(heed_kernel_rows[row].name, large);
     struct heed_error_detail first = { 0 };
     heed_status status = heed_cuda_enter(state, detail);
+    int mode;
 
     if (status < 0)
         return status;
+    mode = heed_cuda_capture_set(state, HEED_CU_CAPTURE_RELAXED);
     status = HEED_E_KERNEL_BUILD;
     if (cubin)
         status = load(state, row, cubin->bytes, kernel, &first);
@@ -316,6 +332,7 @@ static heed_status load_any(struct heed_cuda_state *state, enum heed_kernel row,
     } else if (status < 0) {
         *detail = first;
     }
+    (void)heed_cuda_capture_set(state, mode);
     heed_cuda_leave(state);
     return status;
 }
@@ -335,9 +352,12 @@ void heed_cuda_kernel_destroy(void *opened, void *compiled)
 {
     struct heed_cuda_state *const state = opened;
     const struct heed_cuda_kernel *const kernel = compiled;
+    int mode;
 
     if (!heed_cuda_enter_to_destroy(state))
         return;
+    mode = heed_cuda_capture_set(state, HEED_CU_CAPTURE_RELAXED);
     (void)state->driver->module_unload(kernel->module);
+    (void)heed_cuda_capture_set(state, mode);
     heed_cuda_leave(state);
 }

@@ -15,35 +15,46 @@ struct pointers {
     char *p[HEED_BUFFERS_LARGE];
 };
 
+/* What a kernel is given (dialect_cuda.h, HK_ENTRY_POINT). */
+struct parameters {
+    void *blob;
+    struct pointers pointers;
+    uint64_t group;                     /* the first of a launch */
+};
+
 static heed_status launch(struct heed_cuda_state *state, const struct heed_kernel_launch *one,
-                          void *stream, void **parameters, struct heed_error_detail *detail)
+                          void *stream, struct parameters *given, struct heed_error_detail *detail)
 {
     const struct heed_cuda_kernel *const kernel = one->compiled;
+    void *parameters[] = { &given->blob, &given->pointers, &given->group };
+    heed_status status = HEED_OK;
 
-    if (one->groups == 0)
-        return HEED_OK;
     if (one->groups > INT_MAX) {   /* no plan has so many (device/tune.h) */
         heed_offload_say(detail, "CUDA launches at most %d groups, these are %llu", INT_MAX,
                       (unsigned long long)one->groups);
         return HEED_E_UNSUPPORTED;
     }
-    return heed_cuda_check(state,
-                           state->driver->launch(kernel->function, (unsigned)one->groups, 1, 1,
-                                                 one->threads, 1, 1, 0, stream, parameters, NULL),
-                           "cuLaunchKernel", detail);
+    for (uint64_t at = 0, n; at < one->groups && status >= 0; at += n) {
+        n = heed_launch_slice(one, at);
+        given->group = at;
+        status = heed_cuda_check(state,
+                                 state->driver->launch(kernel->function, (unsigned)n, 1, 1,
+                                                       one->threads, 1, 1, 0, stream, parameters,
+                                                       NULL),
+                                 "cuLaunchKernel", detail);
+    }
+    return status;
 }
 
 static heed_status enqueue(struct heed_cuda_state *state, const struct heed_work *work,
                            void *stream, struct heed_error_detail *detail)
 {
-    struct pointers pointers = { { NULL } };
-    void *blob = work->blob;
-    void *parameters[] = { &blob, &pointers };
+    struct parameters given = { .blob = work->blob };
     heed_status status = HEED_OK;
 
     for (uint32_t i = 0; i < work->n_buffers; i++) {
         if (work->buffers[i].handle)
-            pointers.p[i] = (char *)work->buffers[i].handle + work->buffers[i].offset;
+            given.pointers.p[i] = (char *)work->buffers[i].handle + work->buffers[i].offset;
     }
     for (uint32_t i = 0; i < work->n_waits && status >= 0; i++) {
         void *const event = heed_cuda_event_native(NULL, work->waits[i]);
@@ -52,7 +63,7 @@ static heed_status enqueue(struct heed_cuda_state *state, const struct heed_work
                                  "cuStreamWaitEvent", detail);
     }
     for (uint32_t i = 0; i < work->n_launches && status >= 0; i++)
-        status = launch(state, &work->launches[i], stream, parameters, detail);
+        status = launch(state, &work->launches[i], stream, &given, detail);
     return status;
 }
 

@@ -57,6 +57,10 @@ HEED_MUST_CHECK heed_status heed_cuda_enter(struct heed_cuda_state *, struct hee
 void heed_cuda_leave(struct heed_cuda_state *);
 /* For those that give back: false where the context is gone, and all that lived in it. */
 bool heed_cuda_enter_to_destroy(struct heed_cuda_state *);
+/* Within a context, around calls for memory and modules: another thread that captures a stream into
+ * a graph in the mode that is the default forbids them to all threads, for the sake of programs
+ * that would mix the two. heed captures nothing and puts them into no stream that is captured. */
+int heed_cuda_capture_set(struct heed_cuda_state *, int mode);
 
 /* ---- devices.c ---- */
 

@@ -27,6 +27,9 @@ struct heed_kernel_row {
 };
 extern const struct heed_kernel_row heed_kernel_rows[HEED_KERNELS];     /* kernels.c */
 
+/* Threads of a group, of a row whose options say it. */
+uint32_t heed_kernel_threads(enum heed_kernel);
+
 /* The text of backends/kernels, embedded by the build (sources.py): name as in #include "name". */
 struct heed_kernel_text {
     const char *name, *text;
@@ -55,7 +58,8 @@ enum { HEED_SHAPE_LANES = 1, HEED_SHAPE_WORKGROUP };
 /* What the driver finds out when it opens a device. */
 struct heed_device_traits {
     uint32_t shape;
-    uint32_t workers;       /* lanes: most groups to start; each takes strips till none is left */
+    uint32_t workers;       /* units. lanes: most groups to start; each takes strips till none is
+                             * left */
     uint32_t tile_rows;     /* lanes in OpenCL C: HK_TILE_ROWS: 6 for 256 bits, 12 for 512 */
     uint32_t group_rows;    /* workgroup: HK_GROUP_ROWS: 64, or 32 if local memory is short */
     uint32_t group_sums;    /* workgroup: HK_GROUP_SUMS: outputs that a thread has registers for:
@@ -77,8 +81,17 @@ struct heed_kernel_launch {
     enum heed_kernel kernel;
     uint32_t threads;
     uint64_t groups;
+    uint64_t slice;                 /* groups that the device is given at once; 0: all */
     void *compiled;                 /* driver->kernel's */
 };
+
+/* Of the groups from `first` on, those that the device is given at once. */
+static inline uint64_t heed_launch_slice(const struct heed_kernel_launch *launch, uint64_t first)
+{
+    const uint64_t left = launch->groups - first;
+
+    return launch->slice == 0 || launch->slice > left ? left : launch->slice;
+}
 
 /* n_buffers is HEED_BUFFERS_SMALL or _LARGE. Absent buffers have a NULL handle. */
 struct heed_work {
@@ -106,9 +119,10 @@ struct heed_driver {
     heed_status (*kernel)(void *state, enum heed_kernel, uint32_t large, void **compiled,
                           struct heed_error_detail *);
     /* Enqueues the launches in order, the first after the waits. Nothing is allocated but by the
-     * vendor. A failure of any launch but the last leaves the outputs of attention unwritten, as
-     * only the last writes them, or of some strips alone where others are cut (cuts.h); a push may
-     * have moved rows, but its head and length stay. */
+     * vendor. Vendors' drivers run a launch by its slices, one after the other. A failure of any
+     * launch but the last leaves the outputs of attention unwritten, as only the last writes them,
+     * or of some strips alone where others are cut (cuts.h) or slices came before; a push may have
+     * moved rows, but its head and length stay. */
     heed_status (*run)(void *state, const struct heed_work *, struct heed_error_detail *);
     /* May be NULL: the unit of the traits is there. Has the device a matrix unit for a row that
      * needs one (heed_kernel_is_matrix)? What there is to test and to compile is done by the first

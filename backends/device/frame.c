@@ -6,6 +6,8 @@
  */
 #include "frame.h"
 
+#include "tune.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -63,6 +65,44 @@ static heed_status fill_and_send(struct heed_plan *plan, const struct heed_servi
     return status;
 }
 
+/* Seconds that a run takes, rather more than less. */
+static double seconds_of(const struct heed_plan *plan, const struct heed_device_traits *traits)
+{
+    const double units = traits->workers > 0 ? traits->workers : 1;
+    uint64_t flops, bytes;
+    double products, traffic;
+
+    heed_plan_work(plan, &flops, &bytes);
+    products = (double)flops / (units * HEED_TUNE_UNIT_FLOPS);
+    traffic = (double)bytes / (units * HEED_TUNE_UNIT_BYTES);
+    return products > traffic ? products : traffic;
+}
+
+/* Groups at once: for about a second, and no more work-items than 32 bits count, for drivers that
+ * count so. */
+static uint64_t slice_find(const struct heed_kernel_launch *launch, double seconds,
+                           const struct heed_device_traits *traits)
+{
+    uint64_t most = UINT32_MAX / launch->threads;
+
+    if (traits->processor && most > HEED_TUNE_FEW_GROUPS)
+        most = HEED_TUNE_FEW_GROUPS;
+    if (seconds > 1 && (double)launch->groups / seconds < (double)most)
+        most = (uint64_t)((double)launch->groups / seconds) + 1;
+    return most;
+}
+
+static void slices_find(const struct heed_plan *plan, struct heed_device_plan *state)
+{
+    const struct heed_device_traits *const traits = &state->device->traits;
+    const double seconds = seconds_of(plan, traits);
+
+    if (traits->shape != HEED_SHAPE_WORKGROUP)
+        return;                     /* workers, that take tasks till none is left */
+    for (uint32_t i = 0; i < state->n_launches; i++)
+        state->launches[i].slice = slice_find(&state->launches[i], seconds, traits);
+}
+
 heed_status heed_frame_prepare(struct heed_plan *plan, const struct heed_services *services,
                                heed_frame_fill *fill, struct heed_error_detail *detail)
 {
@@ -78,6 +118,8 @@ heed_status heed_frame_prepare(struct heed_plan *plan, const struct heed_service
     };
     plan->state = state;
     status = fill_and_send(plan, services, state, fill, detail);
+    if (status >= 0)
+        slices_find(plan, state);
     for (uint32_t i = 0; status >= 0 && i < state->n_launches; i++)
         status = state->device->driver->kernel(state->device, state->launches[i].kernel,
                                                state->large, &state->launches[i].compiled, detail);

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct heed_kernel_row heed_kernel_rows[HEED_KERNELS] = {
@@ -17,6 +18,15 @@ const struct heed_kernel_row heed_kernel_rows[HEED_KERNELS] = {
 #include "../kernels/kernels.def"
 #undef HK_KERNEL
 };
+
+uint32_t heed_kernel_threads(enum heed_kernel kernel)
+{
+    static const char word[] = "-DHK_THREADS=";
+    const char *at = strstr(heed_kernel_rows[kernel].options, word);
+
+    assert(at != NULL);                 /* only of such rows is it asked */
+    return at != NULL ? (uint32_t)strtoul(at + sizeof(word) - 1, NULL, 10) : 1;
+}
 
 enum { MAX_DEPTH = 16, MAX_TEXTS = 256, MARK_SIZE = 128 };
 

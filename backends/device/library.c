@@ -11,41 +11,54 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Functions are copied as bytes: C has no conversion from void *. */
+/* The table is written if all is there. Functions are copied as bytes: C has no conversion from
+ * void *. */
 static bool fill(const struct heed_library *library, void *opened)
 {
     char *to = library->table;
 
+    for (size_t i = 0; i + library->n_optional < library->n_names; i++) {
+        if (dlsym(opened, library->names[i]) == NULL)
+            return false;
+    }
     for (size_t i = 0; i < library->n_names; i++) {
         void *const function = dlsym(opened, library->names[i]);
 
-        if (function == NULL && i + library->n_optional < library->n_names)
-            return false;
         memcpy(to + i * sizeof(function), &function, sizeof(function));
     }
     return true;
 }
 
+/* Takes the file, if it opens and has all; whether it is also the right one. */
+static bool take(struct heed_library *library, const char *file)
+{
+    void *const opened = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+
+    if (opened == NULL)
+        return false;
+    if (fill(library, opened)) {
+        library->api = library->table;
+        library->reason = NULL;
+        return library->suits == NULL || library->suits(library->table) != 0;
+    }
+    dlclose(opened);
+    if (library->api == NULL)
+        library->reason = library->too_old;
+    return false;
+}
+
+/* Of files of which none suits, the last. */
 static void look(struct heed_library *library)
 {
+    bool taken = false;
+
     if (heed_process_is_static()) {
         library->reason = "the program is linked statically and can open no vendor's library";
         return;
     }
     library->reason = library->absent;
-    for (size_t i = 0; library->files[i] != NULL; i++) {
-        void *const opened = dlopen(library->files[i], RTLD_NOW | RTLD_LOCAL);
-
-        if (opened == NULL)
-            continue;
-        if (fill(library, opened)) {
-            library->api = library->table;
-            library->reason = NULL;
-            return;
-        }
-        dlclose(opened);
-        library->reason = library->too_old;
-    }
+    for (size_t i = 0; library->files[i] != NULL && !taken; i++)
+        taken = take(library, library->files[i]);
 }
 
 const void *heed_library_get(struct heed_library *library, const char **reason)

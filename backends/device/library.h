@@ -18,6 +18,8 @@ struct heed_library {
     size_t n_names, n_optional;     /* the last n_optional may be absent */
     void *table;                    /* n_names pointers to functions and nothing else */
     const char *absent, *too_old;   /* why there is no table */
+    uint32_t (*suits)(const void *table);   /* 0: another file is better, if there is one; may be
+                                             * NULL: all suit. Asks nothing of this library */
     pthread_mutex_t lock;           /* over what follows, which begins as zeros */
     uint32_t looked, generation;
     const void *api;

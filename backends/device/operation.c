@@ -12,7 +12,6 @@
 #include "tune.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 static_assert((int)HK_PASSES == (int)HEED_MAX_PASSES, "kernels count as many passes as forms");
@@ -50,16 +49,6 @@ static enum heed_kernel kernel_find(const struct heed_plan *plan, uint32_t pass,
 static uint64_t round_up(uint64_t bytes, uint64_t to)
 {
     return (bytes + to - 1) / to * to;
-}
-
-/* Threads of a group: the row of the kernel says it. */
-static uint32_t threads_of(enum heed_kernel kernel)
-{
-    static const char word[] = "-DHK_THREADS=";
-    const char *at = strstr(heed_kernel_rows[kernel].options, word);
-
-    assert(at != NULL);                 /* every operation's rows do */
-    return at != NULL ? (uint32_t)strtoul(at + sizeof(word) - 1, NULL, 10) : 1;
 }
 
 /* Bytes of a group's own. */
@@ -160,7 +149,7 @@ static void launches_choose(const struct heed_plan *plan, const struct hk_operat
         if (head->tasks[i] > 0)
             state->launches[state->n_launches++] = (struct heed_kernel_launch){
                 .kernel = kernel,
-                .threads = threads_of(kernel),
+                .threads = heed_kernel_threads(kernel),
                 .groups = (uint64_t)head->groups[i],
             };
     }

@@ -283,8 +283,9 @@ static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
         return;
     if (lanes || lists)
         state->launches[state->n_launches++] = (struct heed_kernel_launch){
-            .kernel = HEED_KERNEL_prepare,
-            .threads = 1,
+            .kernel = lanes ? HEED_KERNEL_prepare : HEED_KERNEL_workgroup_prepare,
+            .threads = heed_kernel_threads(lanes ? HEED_KERNEL_prepare
+                                                 : HEED_KERNEL_workgroup_prepare),
             .groups = lists ? (uint64_t)blob->n_batch * blob->n_sources : 1,
         };
     if (blob->kept_at > 0)

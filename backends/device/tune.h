@@ -29,6 +29,11 @@
 #define HEED_TUNE_CUT_RATIO 4
 #define HEED_TUNE_CUT_SAMPLES 256
 #define HEED_TUNE_TASKS_MAX 0x7fff0000
+/* What a unit of a GPU does in a second at least, whatever the kernel: launches are cut so that
+ * they end in about a second, as drivers end those that take long: 2 s on Windows. */
+#define HEED_TUNE_UNIT_FLOPS 5e9
+#define HEED_TUNE_UNIT_BYTES 5e8
+#define HEED_TUNE_FEW_GROUPS 16     /* at once where a processor poses as a GPU, for tests */
 #define HEED_TUNE_SCRATCH_GROUPS 512    /* work-groups of an operation whose groups have scratch */
 
 #endif

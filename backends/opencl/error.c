@@ -67,6 +67,16 @@ heed_status heed_opencl_check(struct heed_opencl_state *state, int32_t code, con
     return HEED_E_DEVICE_LOST;
 }
 
+/* CL_OUT_OF_RESOURCES says there, of NVIDIA's and Intel's drivers, that a kernel crashed or was
+ * ended; memory was found when it was enqueued. */
+heed_status heed_opencl_check_end(struct heed_opencl_state *state, int32_t code, const char *call,
+                                  struct heed_error_detail *detail)
+{
+    const heed_status status = heed_opencl_check(state, code, call, detail);
+
+    return code == HEED_CL_OUT_OF_RESOURCES ? HEED_E_DEVICE : status;
+}
+
 heed_status heed_opencl_enter(struct heed_opencl_state *state, struct heed_error_detail *detail)
 {
     const int lost = atomic_load(&state->common.lost);

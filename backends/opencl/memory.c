@@ -89,8 +89,8 @@ static heed_status transfer(heed_device *device, const struct heed_opencl_queue 
                                             (size_t)bytes, from, n, waits, &event)
                : d->api->EnqueueReadBuffer(queue->queue, handle, 1, (size_t)offset,
                                            (size_t)bytes, to, n, waits, &event);
-    status = heed_opencl_check(d, code, from != NULL ? "clEnqueueWriteBuffer"
-                                                     : "clEnqueueReadBuffer", detail);
+    status = heed_opencl_check_end(d, code, from != NULL ? "clEnqueueWriteBuffer"
+                                                         : "clEnqueueReadBuffer", detail);
     if (status >= 0 && event != NULL)
         status = heed_opencl_event_wait(device, event, detail);
     heed_opencl_event_destroy(device, event);

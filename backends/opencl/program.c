@@ -259,7 +259,10 @@ static heed_status make_kernel(struct build *b, struct heed_opencl_kernel *made)
     return status;
 }
 
-static void options_write(struct build *b, uint32_t large, uint32_t many_registers)
+/* What only some compilers of the vendor know, by how much of it is left out. */
+enum { ALL_MODES, NO_REGISTERS, NO_LANES, MODES };
+
+static void options_write(struct build *b, uint32_t large, int modes)
 {
     const struct heed_device_traits *const traits = &b->d->common.base.traits;
     char unit[24] = "";
@@ -271,22 +274,22 @@ static void options_write(struct build *b, uint32_t large, uint32_t many_registe
              "-DHK_PROCESSOR=%u -DHK_LEAST_LANES=%u %s%s%.320s",
              (unsigned)large, (unsigned)traits->group_rows, (unsigned)traits->group_sums,
              (unsigned)traits->tile_rows, (unsigned)traits->processor,
-             (unsigned)traits->least_lanes,
-             many_registers ? "-cl-intel-256-GRF-per-thread " : "", unit,
-             heed_kernel_rows[b->row].options);
+             modes < NO_LANES ? (unsigned)traits->least_lanes : 0,
+             traits->many_registers && modes < NO_REGISTERS ? "-cl-intel-256-GRF-per-thread " : "",
+             unit, heed_kernel_rows[b->row].options);
 }
 
 heed_status heed_opencl_kernel_create(void *state, enum heed_kernel row, uint32_t large,
                                       void **compiled, struct heed_error_detail *detail)
 {
     struct heed_opencl_state *const d = state;
-    const uint32_t many_registers = d->common.base.traits.many_registers;
+    const struct heed_device_traits *const traits = &d->common.base.traits;
     struct build b = { .d = d, .row = row, .detail = detail };
     heed_status status = heed_opencl_enter(d, detail);
 
     if (status < 0)
         return status;
-    options_write(&b, large, many_registers);
+    options_write(&b, large, ALL_MODES);
     b.source = heed_kernel_source(services_of(&b), heed_kernel_rows[row].file, &b.source_bytes);
     if (b.source == NULL)
         return HEED_E_NOMEM;
@@ -295,9 +298,11 @@ heed_status heed_opencl_kernel_create(void *state, enum heed_kernel row, uint32_
         find_key(&b);
     if (!build_cached(&b))
         status = build_source(&b);
-    if (status == HEED_E_KERNEL_BUILD && many_registers) {      /* a driver that has no such mode */
+    for (int modes = NO_REGISTERS; modes < MODES && status == HEED_E_KERNEL_BUILD; modes++) {
+        if (modes == NO_REGISTERS ? !traits->many_registers : !traits->least_lanes)
+            continue;               /* that was not asked for */
         drop_program(&b);
-        options_write(&b, large, 0);
+        options_write(&b, large, modes);
         status = build_source(&b);
     }
     if (status >= 0)

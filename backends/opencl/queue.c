@@ -92,7 +92,7 @@ heed_status heed_opencl_queue_wait(heed_device *device, void *queue,
     const heed_status status = heed_opencl_enter(d, detail);
 
     return status < 0 ? status
-                      : heed_opencl_check(d, d->api->Finish(q->queue), "clFinish", detail);
+                      : heed_opencl_check_end(d, d->api->Finish(q->queue), "clFinish", detail);
 }
 
 void heed_opencl_queue_destroy(heed_device *device, void *queue)
@@ -140,7 +140,7 @@ heed_status heed_opencl_event_wait(heed_device *device, void *event,
                              &outcome, NULL) == HEED_CL_SUCCESS &&
         outcome < 0)
         code = outcome;
-    return heed_opencl_check(d, code, "clWaitForEvents", detail);
+    return heed_opencl_check_end(d, code, "clWaitForEvents", detail);
 }
 
 void heed_opencl_event_destroy(heed_device *device, void *event)

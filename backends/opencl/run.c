@@ -128,19 +128,34 @@ static heed_status put_places(struct chain *c, const struct heed_work *work)
     return status;
 }
 
-static int32_t set_arguments(const struct heed_opencl_api *api, void *kernel,
-                             const struct heed_work *work)
+/* The second argument, struct hk_offsets of dialect_opencl.h: places of the buffers, of many that
+ * of the workspace alone, then the first group. */
+static int32_t set_offsets(const struct heed_opencl_api *api, void *kernel,
+                           const struct heed_work *work, uint64_t group)
 {
-    uint64_t places[HEED_BUFFERS_SMALL] = { 0 };
+    uint64_t offsets[HEED_BUFFERS_SMALL + 1] = { 0 };
+    uint32_t n = 0;
+
+    if (work->n_buffers > HEED_BUFFERS_SMALL) {
+        offsets[n++] = work->buffers[work->n_buffers - 1].offset;
+    } else {
+        for (; n < work->n_buffers; n++)
+            offsets[n] = work->buffers[n].offset;
+        n = HEED_BUFFERS_SMALL;
+    }
+    offsets[n++] = group;
+    return api->SetKernelArg(kernel, 1, n * sizeof(offsets[0]), offsets);
+}
+
+static int32_t set_arguments(const struct heed_opencl_api *api, void *kernel,
+                             const struct heed_work *work, uint64_t group)
+{
     const bool small = work->n_buffers <= HEED_BUFFERS_SMALL;
     const uint32_t n = small ? HEED_BUFFERS_SMALL : HEED_BUFFERS_LARGE;
     int32_t code = api->SetKernelArg(kernel, 0, sizeof(work->blob), &work->blob);
 
-    for (uint32_t i = 0; small && i < work->n_buffers; i++)
-        places[i] = work->buffers[i].offset;
     if (code == HEED_CL_SUCCESS)
-        code = small ? api->SetKernelArg(kernel, 1, sizeof(places), places)
-                     : api->SetKernelArg(kernel, 1, sizeof(uint64_t), &work->buffers[n - 1].offset);
+        code = set_offsets(api, kernel, work, group);
     for (uint32_t i = 0; i < n && code == HEED_CL_SUCCESS; i++) {
         void *const handle = i < work->n_buffers ? work->buffers[i].handle : NULL;
 
@@ -149,19 +164,21 @@ static int32_t set_arguments(const struct heed_opencl_api *api, void *kernel,
     return code;
 }
 
-static heed_status put_launch(struct chain *c, const struct heed_work *work,
-                            const struct heed_kernel_launch *launch, bool wanted)
+/* The groups of a launch from `first` on, as many as go at once. */
+static heed_status put_slice(struct chain *c, const struct heed_work *work,
+                             const struct heed_kernel_launch *launch, uint64_t first, bool wanted)
 {
     const struct heed_opencl_api *const api = c->d->api;
     struct heed_opencl_kernel *const kernel = launch->compiled;
-    const size_t local = launch->threads, global = (size_t)launch->groups * local;
+    const size_t local = launch->threads;
+    const size_t global = (size_t)heed_launch_slice(launch, first) * local;
     const char *call = "clSetKernelArg";
     void *event = NULL, *const *list;
     const uint32_t n = wait_list(c, &list);
     int32_t code;
 
     pthread_mutex_lock(&kernel->lock);
-    code = set_arguments(api, kernel->kernel, work);
+    code = set_arguments(api, kernel->kernel, work, first);
     if (code == HEED_CL_SUCCESS) {
         call = "clEnqueueNDRangeKernel";
         code = api->EnqueueNDRangeKernel(c->queue->queue, kernel->kernel, 1, NULL, &global, &local,
@@ -174,6 +191,20 @@ static heed_status put_launch(struct chain *c, const struct heed_work *work,
     return HEED_OK;
 }
 
+/* wanted: the event of its last slice is the run's. */
+static heed_status put_launch(struct chain *c, const struct heed_work *work,
+                              const struct heed_kernel_launch *launch, bool wanted)
+{
+    heed_status status = HEED_OK;
+
+    for (uint64_t at = 0, next; at < launch->groups && status >= 0; at = next) {
+        next = at + heed_launch_slice(launch, at);
+        status = put_slice(c, work, launch, at,
+                           (wanted && next == launch->groups) || c->queue->out_of_order);
+    }
+    return status;
+}
+
 static heed_status put_launches(struct chain *c, const struct heed_work *work)
 {
     heed_status status = HEED_OK;
@@ -181,8 +212,8 @@ static heed_status put_launches(struct chain *c, const struct heed_work *work)
     for (uint32_t i = 0; i < work->n_launches && status >= 0; i++) {
         const bool last = i + 1 == work->n_launches && work->event != NULL;
 
-        if (work->launches[i].groups > 0 && work->launches[i].threads > 0)
-            status = put_launch(c, work, &work->launches[i], last || c->queue->out_of_order);
+        if (work->launches[i].threads > 0)
+            status = put_launch(c, work, &work->launches[i], last);
     }
     return status;
 }

@@ -42,6 +42,9 @@ struct heed_opencl_queue {
 heed_status heed_opencl_status(int32_t code, const char *call, struct heed_error_detail *);
 heed_status heed_opencl_check(struct heed_opencl_state *, int32_t code, const char *call,
                               struct heed_error_detail *);
+/* check() of a call that waits for kernels. */
+heed_status heed_opencl_check_end(struct heed_opencl_state *, int32_t code, const char *call,
+                                  struct heed_error_detail *);
 /* HEED_E_DEVICE_LOST if it was lost before. */
 HEED_MUST_CHECK heed_status heed_opencl_enter(struct heed_opencl_state *,
                                               struct heed_error_detail *);

@@ -94,6 +94,11 @@ static uint32_t delivered(const struct heed_plan *plan)
     return plan->numerics == HEED_NUMERICS_BEST ? HEED_NUMERICS_FAST : plan->numerics;
 }
 
+void heed_plan_work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
+{
+    plan->op->work(plan, flops, bytes);
+}
+
 heed_status heed_plan_info(const heed_plan *plan, heed_plan_props *props)
 {
     heed_plan_props filled = { .size = sizeof(filled) };
@@ -108,7 +113,7 @@ heed_status heed_plan_info(const heed_plan *plan, heed_plan_props *props)
     filled.workspace_align = plan->own_workspace ? 1 : plan->workspace_align;
     fegetenv(&caller);
     fesetenv(FE_DFL_ENV);
-    plan->op->work(plan, &filled.flops, &filled.bytes);
+    heed_plan_work(plan, &filled.flops, &filled.bytes);
     fesetenv(&caller);
     filled.host_bytes = owned->arena.bytes + plan->state_bytes;
     filled.device_bytes = plan->device_bytes;

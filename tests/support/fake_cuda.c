@@ -47,6 +47,7 @@ void fake_cuda_reset(void)
     fake_reset();
     fake_cuda.devices = 1;
     fake_cuda.capability = 90;
+    fake_cuda.version = 13000;
 }
 
 void fake_cuda_install(void)
@@ -100,7 +101,7 @@ static int init(unsigned flags)
 
 static int driver_version(int *version)
 {
-    *version = 13000;
+    *version = fake_cuda.version;
     return step("cuDriverGetVersion");
 }
 
@@ -200,9 +201,26 @@ static int context_device(int *device)
 
 /* ---- memory ---- */
 
+/* While a stream is captured in the global mode, only threads in the relaxed one may. */
+static int capture_mode(int *mode)
+{
+    const int before = fake_cuda.mode;
+
+    fake_cuda.mode = *mode;
+    *mode = before;
+    return 0;
+}
+
+static int apart(const char *name)
+{
+    if (fake_cuda.captures && fake_cuda.mode != HEED_CU_CAPTURE_RELAXED)
+        fake_mistake(name);
+    return step_inside(name);
+}
+
 static int memory_create(heed_cuda_address *memory, size_t bytes)
 {
-    const int code = step_inside("cuMemAlloc");
+    const int code = apart("cuMemAlloc");
 
     if (code || bytes == 0)
         return code ? code : INVALID_VALUE;
@@ -213,7 +231,7 @@ static int memory_create(heed_cuda_address *memory, size_t bytes)
 
 static int memory_destroy(heed_cuda_address memory)
 {
-    const int code = step_inside("cuMemFree");
+    const int code = apart("cuMemFree");
 
     (void)fake_release((void *)(uintptr_t)memory, FAKE_MEMORY, "cuMemFree");
     return code;
@@ -226,7 +244,7 @@ static int stream_is(void *stream)
 
 static int copy_in(heed_cuda_address to, const void *from, size_t bytes, void *stream)
 {
-    const int code = step_inside("cuMemcpyHtoDAsync");
+    const int code = apart("cuMemcpyHtoDAsync");
 
     if (code || !stream_is(stream))
         return code ? code : INVALID_HANDLE;
@@ -236,7 +254,7 @@ static int copy_in(heed_cuda_address to, const void *from, size_t bytes, void *s
 
 static int copy_out(void *to, heed_cuda_address from, size_t bytes, void *stream)
 {
-    const int code = step_inside("cuMemcpyDtoHAsync");
+    const int code = apart("cuMemcpyDtoHAsync");
 
     if (code || !stream_is(stream))
         return code ? code : INVALID_HANDLE;
@@ -250,7 +268,7 @@ static int copy_out(void *to, heed_cuda_address from, size_t bytes, void *stream
 #define DESTROY(function, kind, call)                                                              \
     static int function(void *object)                                                              \
     {                                                                                              \
-        const int code = step_inside(call);                                                        \
+        const int code = kind == FAKE_MODULE ? apart(call) : step_inside(call);                    \
                                                                                                    \
         (void)fake_release(object, kind, call);                                                    \
         return code;                                                                               \
@@ -322,17 +340,16 @@ static int event_finish(void *event)
 
 /* ---- modules ---- */
 
-static const char compiled[] = "compiled";      /* what NVRTC makes */
-
 static int module_load(void **module, const void *cubin, unsigned n, int *options, void **values)
 {
     static const char complaint[] = "\nfirst line of the driver's log\nsecond line";
-    const int code = step_inside("cuModuleLoadDataEx");
+    const int code = apart("cuModuleLoadDataEx");
 
     if (code || cubin == NULL)
         return code ? code : INVALID_VALUE;
     if (fake_cuda.refuse_modules > 0 ||
-        (fake_cuda.refuse_embedded && memcmp(cubin, compiled, sizeof(compiled)) != 0)) {
+        (fake_cuda.refuse_embedded &&
+         memcmp(cubin, FAKE_CUDA_COMPILED, sizeof(FAKE_CUDA_COMPILED)) != 0)) {
         fake_cuda.refuse_modules -= fake_cuda.refuse_modules > 0;
         for (unsigned i = 0; i < n; i++) {
             if (options[i] == HEED_CU_JIT_ERROR_LOG_BUFFER)
@@ -379,9 +396,10 @@ static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned gri
     if (fake_cuda.n_launches == FAKE_CUDA_LAUNCHES - 1)
         return 0;
     fake_cuda.n_launches++;
-    *launched = (struct fake_cuda_launch){ function, stream, grid_x, block_x, NULL, { NULL } };
+    *launched = (struct fake_cuda_launch){ function, stream, grid_x, block_x, 0, NULL, { NULL } };
     memcpy(&launched->blob, parameters[0], sizeof(launched->blob));
     memcpy(launched->pointers, parameters[1], sizeof(launched->pointers));
+    memcpy(&launched->group, parameters[2], sizeof(launched->group));
     if (fake.launched != NULL)
         fake.launched(block_x, grid_x, launched->blob, launched->pointers[1]);
     return 0;
@@ -390,103 +408,4 @@ static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned gri
 #define MEMBER(member, symbol, arguments) .member = member,
 const struct heed_cuda_api fake_cuda_driver = {
     HEED_CUDA_DRIVER(MEMBER) HEED_CUDA_OPTIONAL(MEMBER)
-};
-
-/* ---- NVRTC ---- */
-
-static int rtc_version(int *major, int *minor)
-{
-    *major = 13;
-    *minor = 0;
-    return step("nvrtcVersion");
-}
-
-static int rtc_archs_count(int *count)
-{
-    *count = 4;
-    return step("nvrtcGetNumSupportedArchs");
-}
-
-static int rtc_archs(int *archs)
-{
-    static const int known[] = { 75, 80, 86, 90 };
-
-    memcpy(archs, known, sizeof(known));
-    return step("nvrtcGetSupportedArchs");
-}
-
-static int rtc_create(void **program, const char *source, const char *name, int n,
-                      const char *const *headers, const char *const *names)
-{
-    const int code = step("nvrtcCreateProgram");
-
-    if (code || source == NULL || name == NULL || n != 0 || headers || names)
-        return code ? code : INVALID_VALUE;
-    *program = fake_create(FAKE_PROGRAM, 0);
-    return 0;
-}
-
-static int rtc_compile(void *program, int n, const char *const *options)
-{
-    const int code = step("nvrtcCompileProgram");
-    size_t used = 0;
-
-    fake_cuda.compiles++;
-    for (int i = 0; i < n && used < sizeof(fake_cuda.options); i++)
-        used += (size_t)snprintf(fake_cuda.options + used, sizeof(fake_cuda.options) - used, "%s ",
-                                 options[i]);
-    if (code || !fake_is(program, FAKE_PROGRAM, "nvrtcCompileProgram"))
-        return code ? code : INVALID_VALUE;
-    return fake_cuda.compile_code;
-}
-
-static int rtc_destroy(void **program)
-{
-    const int code = step("nvrtcDestroyProgram");
-
-    (void)fake_release(*program, FAKE_PROGRAM, "nvrtcDestroyProgram");
-    return code;
-}
-
-static const char rtc_text[] = "kernel.cl(1): error: first\nand second\n";
-
-static int rtc_log_size(void *program, size_t *size)
-{
-    *size = fake_is(program, FAKE_PROGRAM, "nvrtcGetProgramLogSize") ? sizeof(rtc_text) : 0;
-    return step("nvrtcGetProgramLogSize");
-}
-
-static int rtc_log(void *program, char *log)
-{
-    if (fake_is(program, FAKE_PROGRAM, "nvrtcGetProgramLog"))
-        memcpy(log, rtc_text, sizeof(rtc_text));
-    return step("nvrtcGetProgramLog");
-}
-
-static int rtc_size(void *program, size_t *size)
-{
-    *size = fake_is(program, FAKE_PROGRAM, "nvrtcGetCUBINSize") ? sizeof(compiled) : 0;
-    return step("nvrtcGetCUBINSize");
-}
-
-static int rtc_cubin(void *program, char *cubin)
-{
-    if (fake_is(program, FAKE_PROGRAM, "nvrtcGetCUBIN"))
-        memcpy(cubin, compiled, sizeof(compiled));
-    return step("nvrtcGetCUBIN");
-}
-
-const struct heed_cuda_nvrtc fake_cuda_nvrtc = {
-    .version = rtc_version,
-    .archs_count = rtc_archs_count,
-    .archs = rtc_archs,
-    .create = rtc_create,
-    .compile = rtc_compile,
-    .destroy = rtc_destroy,
-    .log_size = rtc_log_size,
-    .log = rtc_log,
-    .cubin_size = rtc_size,
-    .cubin = rtc_cubin,
-    .ptx_size = rtc_size,
-    .ptx = rtc_cubin,
 };

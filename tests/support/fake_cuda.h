@@ -14,15 +14,20 @@
 
 enum { FAKE_CUDA_LAUNCHES = 16, FAKE_CUDA_POINTERS = 29, FAKE_CUDA_DEPTH = 8 };
 
+#define FAKE_CUDA_COMPILED "compiled"   /* what NVRTC makes */
+
 struct fake_cuda_launch {
     void *function, *stream;
     unsigned grid, block;
+    uint64_t group;                 /* the first */
     void *blob, *pointers[FAKE_CUDA_POINTERS];
 };
 
 struct fake_cuda {
     /* To be set. */
     int devices, capability;        /* 90: compute capability 9.0 */
+    int version;                    /* of the driver: 13000 is 13.0 */
+    bool captures;                  /* another thread captures a stream, in the global mode */
     int init_code;                  /* of cuInit; 0: succeeds */
     bool count_contexts;            /* pushing and popping contexts are calls as well */
     int refuse_modules;             /* modules loaded that are refused first, with code 209 */
@@ -34,7 +39,7 @@ struct fake_cuda {
     struct fake_cuda_launch launches[FAKE_CUDA_LAUNCHES];
     char options[1024];             /* of the last nvrtcCompileProgram */
     /* Its own. */
-    int depth;
+    int depth, mode;                /* mode: of the thread, of CUstreamCaptureMode */
     void *stack[FAKE_CUDA_DEPTH];
 };
 

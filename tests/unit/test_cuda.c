@@ -15,9 +15,9 @@ static void begin(void)
 static void begin_run(struct run *r)
 {
     run_begin(r, NULL, 0);
-    r->launches[0] = (struct heed_kernel_launch){ HEED_KERNEL_prepare, 64, 3, r->kernel };
-    r->launches[1] = (struct heed_kernel_launch){ HEED_KERNEL_prepare, 64, 0, r->kernel };
-    r->launches[2] = (struct heed_kernel_launch){ HEED_KERNEL_prepare, 256, 7, r->kernel };
+    r->launches[0] = (struct heed_kernel_launch){ HEED_KERNEL_prepare, 64, 3, 0, r->kernel };
+    r->launches[1] = (struct heed_kernel_launch){ HEED_KERNEL_prepare, 64, 0, 0, r->kernel };
+    r->launches[2] = (struct heed_kernel_launch){ HEED_KERNEL_prepare, 256, 7, 0, r->kernel };
     r->work.buffers[r->work.n_buffers - 1].offset = 16;
     r->work.event = &r->event;
     fake_cuda.n_launches = 0;
@@ -175,6 +175,23 @@ TEST(a_newer_device_gets_ptx)
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--gpu-architecture=compute_90 "));
 }
 
+/* Cubins of the build would be taken. */
+TEST(a_compiler_newer_than_the_driver_is_not_used)
+{
+    void *compiled = NULL;
+
+    world_open();
+    fake_cuda.version = 12080;
+    fake_cuda.compiles = 0;
+    fake_cuda.refuse_embedded = true;
+    ck_assert_int_eq(get_kernel(HEED_KERNEL_workgroup_keep, 0, &compiled), HEED_E_KERNEL_BUILD);
+    ck_assert_ptr_nonnull(strstr(world.detail.text, "NVRTC is of CUDA 13.0"));
+    ck_assert_ptr_nonnull(strstr(world.detail.text, "the driver of CUDA 12.8"));
+    ck_assert_int_eq(fake_cuda.compiles, 0);
+    ck_assert(heed_cuda_nvrtc_suits(13010, 13) && heed_cuda_nvrtc_suits(13000, 12));
+    ck_assert(!heed_cuda_nvrtc_suits(12090, 13));
+}
+
 TEST(what_cannot_be_built_says_why)
 {
     void *compiled = NULL;
@@ -229,6 +246,46 @@ TEST(a_run_is_waits_launches_and_an_event)
     ck_assert_str_eq(fake.trace,
                      "cuCtxPushCurrent cuLaunchKernel cuLaunchKernel cuCtxPopCurrent ");
     world.offload->event_destroy(&world.device, waited);
+    run_end(&r);
+}
+
+/* Memory and kernels come and go as if nobody captured, and the thread's mode is what it was. */
+TEST(another_thread_may_capture_a_graph)
+{
+    struct run r;
+    void *compiled = NULL, *memory = NULL;
+    char byte = 0;
+
+    world_open();
+    fake_cuda.captures = true;
+    begin_run(&r);
+    ck_assert_int_eq(get_kernel(HEED_KERNEL_workgroup_keep, 0, &compiled), HEED_OK);
+    ck_assert_int_eq(make_buffer(16, &memory), HEED_OK);
+    ck_assert_int_eq(world.offload->buf_read(&world.device, r.queue, &byte, memory, 0, 1,
+                                             &world.detail),
+                     HEED_OK);
+    world.offload->buf_destroy(&world.device, memory);
+    ck_assert_int_eq(run_go(&r), HEED_OK);
+    run_end(&r);
+    world_close();
+    ck_assert_int_eq(fake_cuda.mode, 0);
+    ck_assert_str_eq(fake.mistake, "");
+}
+
+TEST(a_launch_goes_by_slices)
+{
+    struct run r;
+
+    world_open();
+    begin_run(&r);
+    r.launches[2].slice = 3;
+    ck_assert_int_eq(run_go(&r), HEED_OK);
+    ck_assert_int_eq(fake_cuda.n_launches, 4);
+    ck_assert_uint_eq(fake_cuda.launches[0].grid, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_uint_eq(fake_cuda.launches[1 + i].group, 3 * i);
+        ck_assert_uint_eq(fake_cuda.launches[1 + i].grid, i < 2 ? 3 : 1);
+    }
     run_end(&r);
 }
 

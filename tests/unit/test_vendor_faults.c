@@ -59,7 +59,7 @@ static void hear(void *context, uint32_t level, const char *text)
 static void compute(unsigned items, unsigned groups, const void *blob, void *output)
 {
     compute_right(items, groups, blob, output);
-    if (items > 1)                  /* attention: 64 or more; no other operation runs here */
+    if (items > 1 && items != heed_kernel_threads(HEED_KERNEL_workgroup_prepare)) /* attention */
         memset(output, WRITTEN, BYTES);
 }
 
@@ -278,8 +278,13 @@ static bool begins(const char *word)
 /* What a call's code becomes; HEED_OK: any failure will do, of calls that count and describe. */
 static heed_status becomes_opencl(int code)
 {
+    static const char *const waits[] = { "EnqueueWriteBuffer", "EnqueueReadBuffer", "Finish",
+                                         "WaitForEvents", NULL };
+
     if (begins("GetPlatform") || begins("GetDevice"))
         return HEED_OK;
+    if (code == HEED_CL_OUT_OF_RESOURCES && among(fake.failed, waits))
+        return HEED_E_DEVICE;           /* a kernel crashed */
     return code == HEED_CL_OUT_OF_RESOURCES       ? HEED_E_DEVICE_NOMEM
            : code == HEED_CL_OUT_OF_HOST_MEMORY   ? HEED_E_NOMEM
            : code == HEED_CL_DEVICE_NOT_AVAILABLE ? HEED_E_DEVICE_LOST
@@ -318,7 +323,8 @@ static bool needless_cuda(int code)
 {
     static const char *const names[] = {
         "cuStreamDestroy", "cuEventDestroy", "cuMemFree", "cuModuleUnload", "cuCtxPop",
-        "cuDevicePrimaryCtxRelease", "nvrtcDestroyProgram", "nvrtcVersion", NULL,
+        "cuDevicePrimaryCtxRelease", "nvrtcDestroyProgram", "nvrtcVersion",
+        "cuDriverGetVersion", NULL,
     };
     static const char *const after_push[] = { "cuMemFree", "cuMemAlloc", NULL };
 

@@ -417,7 +417,9 @@ static inline void run_begin(struct run *run, void *native, uint32_t large)
                      HEED_OK);
     ck_assert_int_eq(get_kernel(HEED_KERNEL_prepare, large, &run->kernel), HEED_OK);
     for (int i = 0; i < 3; i++)
-        run->launches[i] = (struct heed_kernel_launch){ HEED_KERNEL_prepare, 32, 2, run->kernel };
+        run->launches[i] = (struct heed_kernel_launch){
+            HEED_KERNEL_prepare, 32, 2, 0, run->kernel
+        };
     run->work.launches = run->launches;
     run->work.n_buffers = large ? HEED_BUFFERS_LARGE : HEED_BUFFERS_SMALL;
     run->work.blob = run->blob;

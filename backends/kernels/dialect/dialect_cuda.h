@@ -205,7 +205,7 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
         char *at[HK_BUFFERS];                                                                      \
     };                                                                                             \
     extern "C" __global__ void __launch_bounds__(HK_THREADS, HK_RESIDENT)                          \
-        heed_kernel(const char *blob, const struct hk_pointers given)                              \
+        heed_kernel(const char *blob, const struct hk_pointers given, const hk_u64 first)          \
     {                                                                                              \
         __shared__ __align__(16) HK_SHARED shared;                                                 \
         struct hk_call call;                                                                       \
@@ -213,7 +213,7 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
         call.blob = blob;                                                                          \
         HK_ENTRY_BUFFERS(call, given, shared);                                                     \
         hk_call_open(&call);                                                                       \
-        HK_MAIN(&call, (hk_i64)blockIdx.x, &shared);                                               \
+        HK_MAIN(&call, (hk_i64)(first + blockIdx.x), &shared);                                     \
     }
 
 #endif

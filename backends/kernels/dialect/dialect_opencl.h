@@ -219,7 +219,12 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
 /* ---- the entry point (entry.h) ---- */
 
 struct hk_offsets {
+#if HK_LARGE
+    hk_u64 work;
+#else
     hk_u64 at[29];
+#endif
+    hk_u64 group;               /* the first of this launch */
 };
 
 #define HK_ARGUMENT(n) __global char *b##n
@@ -227,11 +232,9 @@ struct hk_offsets {
 #define HK_GIVEN_LAST HK_LAST(HK_GIVEN)
 
 #if HK_LARGE
-#define HK_ENTRY_ARGUMENTS ulong work_at
-#define HK_ENTRY_OFFSET(i) ((__global const ulong *)(HK_GIVEN_LAST + work_at))[i]
+#define HK_ENTRY_OFFSET(i) ((__global const ulong *)(HK_GIVEN_LAST + offsets.work))[i]
 #else
-#define HK_ENTRY_ARGUMENTS const struct hk_offsets at
-#define HK_ENTRY_OFFSET(i) at.at[i]
+#define HK_ENTRY_OFFSET(i) offsets.at[i]
 #endif
 
 #if HK_IN_REGISTERS
@@ -274,7 +277,7 @@ struct hk_offsets {
 #define HK_ENTRY_POINT                                                                             \
     HK_ENTRY_LANES                                                                                 \
     __kernel __attribute__((reqd_work_group_size(HK_THREADS, 1, 1))) void heed_kernel(             \
-        __global const char *blob, HK_ENTRY_ARGUMENTS, HK_EVERY(HK_ARGUMENT))                      \
+        __global const char *blob, const struct hk_offsets offsets, HK_EVERY(HK_ARGUMENT))         \
     {                                                                                              \
         __local ulong2 pool[(sizeof(HK_SHARED) + 15) / 16];                                        \
         HK_POOL(shared, pool);                                                                     \
@@ -284,7 +287,7 @@ struct hk_offsets {
         call.blob = blob;                                                                          \
         HK_ENTRY_BUFFERS(call, given, shared);                                                     \
         hk_call_open(&call);                                                                       \
-        HK_MAIN(&call, (hk_i64)get_group_id(0), shared);                                           \
+        HK_MAIN(&call, (hk_i64)(offsets.group + get_group_id(0)), shared);                         \
     }
 
 #endif
