@@ -11,6 +11,7 @@
 #include "backends/kernels/ops/arrays.h"
 #include "lib/core/context.h"
 #include "lib/form.h"
+#include "lib/ops/op.h"
 #include "support/ledger.h"
 #include "support/suite.h"
 
@@ -129,6 +130,17 @@ static void tear_down(void)
     ck_assert_int_eq(atomic_load(&ledger.blocks), 0);
 }
 
+static uint64_t useful, compulsory;     /* operations and bytes of a run */
+
+static void work(const struct heed_plan *of, uint64_t *flops, uint64_t *bytes)
+{
+    ck_assert_ptr_eq(of, &plan);
+    *flops = useful;
+    *bytes = compulsory;
+}
+
+static const struct heed_op op = { .work = work };
+
 /* The plan of an operation, with so many tasks in each of its passes. */
 static void plan_make(enum heed_operation number, int64_t tasks)
 {
@@ -141,7 +153,7 @@ static void plan_make(enum heed_operation number, int64_t tasks)
             form.tasks[form.n_passes++] = tasks + (int64_t)i;
     }
     plan = (struct heed_plan){
-        .impl = &heed_operation_impls[number], .device = &device, .checked = &form,
+        .op = &op, .impl = &heed_operation_impls[number], .device = &device, .checked = &form,
         .params = &form, .operands = operands, .n_operands = OPERANDS,
     };
 }
@@ -172,15 +184,6 @@ static void release(void)
     plan.impl->release(&plan, &rt->services);
     ck_assert_ptr_null(plan.state);
     ck_assert_ptr_null(fake.blob);
-}
-
-/* Threads of a group, by the row of the kernel. */
-static uint32_t threads_of(enum heed_kernel kernel)
-{
-    const char *at = strstr(heed_kernel_rows[kernel].options, "-DHK_THREADS=");
-
-    ck_assert_ptr_nonnull(at);
-    return (uint32_t)strtoul(strchr(at, '=') + 1, NULL, 10);
 }
 
 /* Every operation with both shapes of kernels. */
@@ -333,7 +336,8 @@ TEST(a_launch_without_tasks_is_left_out)
         ck_assert_uint_eq(fake.work.n_launches, form.n_passes - 1);
         for (uint32_t i = 0; i < fake.work.n_launches; i++) {
             ck_assert_uint_eq(fake.launches[i].groups, (uint64_t)form.tasks[i + 1]);
-            ck_assert_uint_eq(fake.launches[i].threads, threads_of(fake.launches[i].kernel));
+            ck_assert_uint_eq(fake.launches[i].threads,
+                              heed_kernel_threads(fake.launches[i].kernel));
             ck_assert(lanes == (fake.launches[i].threads == 1));
         }
         ck_assert_uint_eq(fake.work.n_buffers, HEED_BUFFERS_SMALL);
@@ -359,6 +363,34 @@ TEST(a_large_device_has_room_for_offsets)
         ck_assert_uint_eq(plan.workspace_size, HEED_WORK_OFFSETS);
         release();
     }
+}
+
+static void expect_slices(uint64_t flops, uint64_t bytes, uint64_t wants)
+{
+    useful = flops;
+    compulsory = bytes;
+    plan_make(HEED_OPERATION_COPY, 1000);
+    prepare();
+    ck_assert_uint_eq(((struct heed_device_plan *)plan.state)->launches[0].slice, wants);
+    release();
+}
+
+/* Workers take tasks as long as there are any. */
+TEST(work_groups_end_in_about_a_second)
+{
+    const uint64_t second = (uint64_t)(WORKERS * HEED_TUNE_UNIT_FLOPS),
+                   moved = (uint64_t)(WORKERS * HEED_TUNE_UNIT_BYTES);
+    const uint32_t threads = heed_kernel_threads(HEED_KERNEL_copy_workgroup);
+
+    expect_slices(100 * second, 0, 0);
+    state.traits.shape = HEED_SHAPE_WORKGROUP;
+    expect_slices(second, moved, UINT32_MAX / threads);
+    expect_slices(10 * second, 0, 101);
+    expect_slices(second, 4 * moved, 251);
+    expect_slices(100000 * second, 0, 1);
+    state.traits.processor = 1;
+    expect_slices(0, 0, HEED_TUNE_FEW_GROUPS);
+    expect_slices(250 * second, 0, 5);
 }
 
 TEST(what_cannot_be_numbered_is_refused)

@@ -63,8 +63,8 @@ HK_FN void hk_fetch_k(const struct hk_group *g, hk_i32 id, const struct hk_few_s
 }
 
 /* Rows that do not lie in units: the same when they are wanted, number by number, by way of the
- * thread's part of local memory, where registers are found by their number; channels behind the
- * last are 0. */
+ * thread's part of local memory, where registers are found by their number: a part of the words at
+ * a time, which move up. Channels behind the last are 0. */
 HK_FN void hk_read_k(const struct hk_group *g, hk_i32 id, hk_i32 d, hk_i32 t0, hk_u32 *word)
 {
     enum { OWN = HK_SLAB_WORDS / HK_THREADS };
@@ -74,7 +74,7 @@ HK_FN void hk_read_k(const struct hk_group *g, hk_i32 id, hk_i32 d, hk_i32 t0, h
     hk_i32 i, j;
 
     HK_MARK(cold);
-    HK_UNROLL
+    HK_NO_UNROLL
     for (j = 0; j < 16; j += OWN) {
         HK_NO_UNROLL
         for (i = 0; i < OWN; i++)
@@ -85,8 +85,11 @@ HK_FN void hk_read_k(const struct hk_group *g, hk_i32 id, hk_i32 d, hk_i32 t0, h
             own[i] = hk_number_slowly(m, at, t0 + j + i, d);
 #endif
         HK_UNROLL
+        for (i = 0; i + OWN < 16; i++)
+            word[i] = word[i + OWN];
+        HK_UNROLL
         for (i = 0; i < OWN; i++)
-            word[j + i] = hk_word(own[i]);
+            word[16 - OWN + i] = hk_word(own[i]);
     }
 }
 #else
