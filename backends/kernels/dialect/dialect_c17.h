@@ -153,9 +153,18 @@ HK_FN float hk_from_f16(hk_u16 x)
     return hk_load_f16(&x);
 }
 
+/* HK_WORDS_READ: a thread's counter of them, for tests. */
+#ifdef HK_WORDS_READ
+extern _Thread_local hk_u64 HK_WORDS_READ;
+#define HK_COUNT_WORDS(n) (HK_WORDS_READ += (hk_u64)(n))
+#else
+#define HK_COUNT_WORDS(n) ((void)0)
+#endif
+
 /* 2 or 4 words at a multiple of their bytes, and back; likewise 4 floats of local memory. */
 HK_FN void hk_load_words(const char *p, const int n, hk_u32 *to)
 {
+    HK_COUNT_WORDS(n);
     assert(hk_address(p) % ((hk_u64)n * 4) == 0);
     memcpy(to, p, (size_t)n * sizeof *to);
 }
