@@ -34,6 +34,8 @@ static const struct heed_vendor vendor = {
         .kernel = heed_offload_kernel,
         .run = heed_cuda_run,
         .has_unit = heed_offload_has_unit,
+        .gemm = &heed_cublaslt,
+        .gemm_test = heed_offload_gemm_test,
     },
     .name = "cuda",
     .state_size = sizeof(struct heed_cuda_state),

@@ -6,6 +6,8 @@
  */
 #include "frame.h"
 
+#include "gemm.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -41,6 +43,7 @@ void heed_frame_release(struct heed_plan *plan, const struct heed_services *serv
 
     if (state == NULL)
         return;
+    heed_gemm_finish(state, services);
     if (state->blob != NULL)
         state->device->driver->memory_destroy(state->device, state->blob);
     services->free(services->runtime, state, state->bytes, _Alignof(struct heed_device_plan));
@@ -54,7 +57,7 @@ static heed_status fill_and_send(struct heed_plan *plan, const struct heed_servi
     struct heed_blob blob = { 0 };
     heed_status status = fill(plan, services, state, &blob);
 
-    if (status >= 0)
+    if (status >= 0 && blob.bytes > 0)
         status = state->device->driver->memory_create(state->device, blob.bytes, blob.data,
                                                       &state->blob, detail);
     plan->device_bytes = blob.bytes;
@@ -95,6 +98,7 @@ heed_status heed_frame_run(const struct heed_plan *plan, const struct heed_servi
 {
     const struct heed_device_plan *state = plan->state;
     struct heed_work work = {
+        .gemm = state->gemm,
         .launches = state->launches,
         .n_launches = state->n_launches,
         .n_buffers = state->large ? HEED_BUFFERS_LARGE : HEED_BUFFERS_SMALL,

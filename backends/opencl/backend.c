@@ -36,6 +36,8 @@ static const struct heed_vendor vendor = {
         .kernel = heed_offload_kernel,
         .run = heed_opencl_run,
         .has_unit = heed_offload_has_unit,
+        .gemm = &heed_clblast,
+        .gemm_test = heed_offload_gemm_test,
     },
     .name = "opencl",
     .state_size = sizeof(struct heed_opencl_state),

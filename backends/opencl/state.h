@@ -7,6 +7,7 @@
 #ifndef HEED_BACKENDS_OPENCL_STATE_H
 #define HEED_BACKENDS_OPENCL_STATE_H
 
+#include "../device/gemm.h"
 #include "../device/offload.h"
 #include "api.h"
 
@@ -99,6 +100,10 @@ uint32_t heed_opencl_event_over(heed_device *, void *event);
 /* *outcome: 0 complete, below a failure's code, above under way. */
 heed_status heed_opencl_event_ask(struct heed_opencl_state *, void *event, int32_t *outcome,
                                   struct heed_error_detail *);
+
+/* ---- gemm.c ---- */
+
+extern const struct heed_gemm_provider heed_clblast;
 
 /* ---- program.c, run.c ---- */
 
