@@ -25,6 +25,7 @@ static const struct heed_vendor vendor = {
         .event_destroy = heed_cuda_event_destroy,
         .event_wrap = heed_cuda_event_wrap,
         .event_native = heed_cuda_event_native,
+        .gemm = heed_offload_gemm,
     },
     .driver = {
         .size = sizeof(struct heed_driver),

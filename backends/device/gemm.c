@@ -376,14 +376,3 @@ struct heed_gemm_place heed_gemm_at(const struct heed_gemm_plan *gemm, const str
         .workspace = work->buffers[work->n_buffers - 1],
     };
 }
-
-/* ---- for people ---- */
-
-void heed_gemm_describe(const heed_device *device, char text[HEED_GEMM_TEXT])
-{
-    const struct heed_device_state *const state = device->state;
-
-    text[0] = '\0';
-    if (state != NULL && provider_of(state) != NULL)
-        (void)provider_of(state)->describe(text);
-}

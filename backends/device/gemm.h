@@ -77,13 +77,12 @@ int64_t heed_gemm_calls(const struct heed_gemm_plan *);
 struct heed_gemm_place heed_gemm_at(const struct heed_gemm_plan *, const struct heed_work *,
                                     int64_t call);
 
-/* What heed_device_props says of the provider of an opened device: its library, or why there is
- * none or the device does not work with it. "": the driver knows no provider. */
-void heed_gemm_describe(const heed_device *, char text[HEED_GEMM_TEXT]);
-
 extern const struct heed_impl heed_gemm_impl;
 
 /* ---- gemm_test.c ---- */
+
+/* gemm of heed_backend_offload for vendors. */
+heed_status heed_offload_gemm(const heed_device *, uint32_t open, char *text, size_t size);
 
 /* gemm_test of heed_driver for vendors. */
 heed_status heed_offload_gemm_test(heed_device *, const struct heed_gemm *, const char **reason,

@@ -254,3 +254,33 @@ heed_status heed_offload_gemm_test(heed_device *device, const struct heed_gemm *
     pthread_mutex_unlock(&testing);
     return status;
 }
+
+/* ---- for people ---- */
+
+/* The first reason not to use the library that its tests have found; "": none. */
+static void reason_find(struct heed_offload_state *state, char *to, size_t size)
+{
+    to[0] = '\0';
+    pthread_mutex_lock(&testing);
+    for (int i = 0; i < HEED_OFFLOAD_GEMMS && to[0] == '\0'; i++)
+        snprintf(to, size, "%s", state->gemm[i].reason);
+    pthread_mutex_unlock(&testing);
+}
+
+heed_status heed_offload_gemm(const heed_device *device, uint32_t open, char *text, size_t size)
+{
+    struct heed_offload_state *const state = open ? device->state : NULL;
+    char library[HEED_GEMM_TEXT], reason[HEED_GEMM_TEXT] = "";
+    heed_status status = HEED_OK;
+
+    if (open && state->base.traits.shape != HEED_SHAPE_WORKGROUP)
+        return HEED_E_UNSUPPORTED;
+    if (!heed_offload_vendor(device)->driver.gemm->describe(library))
+        status = HEED_E_NOT_FOUND;
+    else if (open)
+        reason_find(state, reason, sizeof reason);
+    if (reason[0] != '\0')
+        status = HEED_E_NOT_FOUND;
+    snprintf(text, size, "%s%s%s", library, reason[0] != '\0' ? " is not used: " : "", reason);
+    return status;
+}

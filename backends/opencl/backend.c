@@ -27,6 +27,7 @@ static const struct heed_vendor vendor = {
         .event_wrap = heed_opencl_event_wrap,
         .event_native = heed_opencl_event_native,
         .event_over = heed_opencl_event_over,
+        .gemm = heed_offload_gemm,
     },
     .driver = {
         .size = sizeof(struct heed_driver),
