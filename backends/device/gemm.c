@@ -17,10 +17,57 @@
 #include <string.h>
 
 enum { LOG_INFORMATION = 3 };
+enum { END_ELEMENTS = 8192, END_ROWS = 64 }; /* of a task of linear_end.cl, about, and at most */
 
 static const struct heed_gemm_provider *provider_of(const struct heed_device_state *state)
 {
     return state->driver->gemm;
+}
+
+/* ---- what follows the product ---- */
+
+/* Sums go through linear_end.cl where something is left to be done with them, and where no library
+ * has y's type; to a place of their own where y cannot hold them, or may be what is added. */
+static bool has_end(const struct heed_plan *plan)
+{
+    const struct hk_linear *linear = heed_form_of(plan)->numbers;
+
+    return plan->operands[HK_LINEAR_BIAS].view.dtype != 0 ||
+           plan->operands[HK_LINEAR_ADD].view.dtype != 0 || linear->act != 0 ||
+           (plan->operands[HK_LINEAR_X].view.dtype == HEED_F32 &&
+            plan->operands[HK_LINEAR_Y].view.dtype != HEED_F32);
+}
+
+static bool has_sums(const struct heed_plan *plan)
+{
+    return has_end(plan) && (plan->operands[HK_LINEAR_ADD].view.dtype != 0 ||
+                             plan->operands[HK_LINEAR_Y].view.dtype != HEED_F32);
+}
+
+/* Rows of a task of linear_end.cl. */
+static int64_t end_run(const struct hk_linear *linear)
+{
+    const int64_t run = END_ELEMENTS / (linear->out > 0 ? linear->out : 1);
+
+    return run < 1 ? 1 : run > END_ROWS ? END_ROWS : run;
+}
+
+static double end_tasks(const struct heed_plan *plan)
+{
+    const struct heed_view *y = &plan->operands[HK_LINEAR_Y].view;
+    const int64_t run = end_run(heed_form_of(plan)->numbers);
+
+    return (double)heed_form_of(plan)->n_batch * (double)y->shape[3] *
+           (double)(y->shape[4] / run + (y->shape[4] % run != 0));
+}
+
+/* Bytes of the sums. */
+static double sums_bytes(const struct heed_plan *plan)
+{
+    const struct heed_view *y = &plan->operands[HK_LINEAR_Y].view;
+
+    return (double)sizeof(float) * (double)heed_form_of(plan)->n_batch * (double)y->shape[3] *
+           (double)y->shape[4] * (double)y->shape[5];
 }
 
 /* ---- which product ---- */
@@ -80,6 +127,17 @@ static void steps_find(const struct heed_plan *plan, struct heed_gemm_matrix *ma
     for (int axis = 0; axis < 3; axis++)
         matrix->step[axis] = weights || view->shape[axis] == 1 ? 0 : view->stride[axis];
     matrix->step[3] = view->shape[head] == 1 ? 0 : view->stride[head];
+}
+
+static void sums_steps_find(struct heed_gemm *gemm)
+{
+    int64_t step = gemm->c.span;
+
+    gemm->c.dtype = HEED_F32;
+    for (int axis = HEED_GEMM_AXES - 1; axis >= 0; axis--) {
+        gemm->c.step[axis] = gemm->items[axis] == 1 ? 0 : step;
+        step *= gemm->items[axis];
+    }
 }
 
 static void axis_move(struct heed_gemm *gemm, int from, int to)
@@ -150,6 +208,8 @@ static bool product_find(const struct heed_plan *plan, struct heed_gemm *gemm, c
     *reason = "the product is empty";
     if (y.rows < 1 || y.terms < 1 || x.terms < 1 || form->n_batch < 1 || gemm->items[3] < 1)
         return false;
+    if (has_sums(plan))
+        y = (struct axes){ HEED_GEMM_SUMS, y.rows, y.terms, y.terms, 1 };
     if (y.term != 1 && y.terms > 1) {
         const struct axes other = x;
 
@@ -166,7 +226,10 @@ static bool product_find(const struct heed_plan *plan, struct heed_gemm *gemm, c
     gemm->k = x.terms;
     steps_find(plan, &gemm->a);
     steps_find(plan, &gemm->b);
-    steps_find(plan, &gemm->c);
+    if (gemm->c.operand == HEED_GEMM_SUMS)
+        sums_steps_find(gemm);
+    else
+        steps_find(plan, &gemm->c);
     if (!steps_good(&gemm->a) || !steps_good(&gemm->b) || !steps_good(&gemm->c))
         return false;
     items_merge(gemm);
@@ -184,15 +247,6 @@ static double calls_of(const struct heed_gemm *gemm, const struct heed_gemm_prov
 
 /* ---- whose it is ---- */
 
-/* What is done besides the product is the kernels'. */
-static bool is_bare(const struct heed_plan *plan)
-{
-    const struct hk_linear *linear = heed_form_of(plan)->numbers;
-
-    return plan->operands[HK_LINEAR_BIAS].view.dtype == 0 &&
-           plan->operands[HK_LINEAR_ADD].view.dtype == 0 && linear->act == 0;
-}
-
 /* Does the library take the plan? Only where other bits than those of EXACT are asked for, and not
  * on processors, whose kernels are faster than any library's there. BEST is no such wish as long as
  * no library was measured on a GPU. */
@@ -206,8 +260,10 @@ static bool is_taken(const struct heed_plan *plan, struct heed_gemm *gemm, const
     if (provider == NULL || plan->numerics != HEED_NUMERICS_FAST ||
         state->traits.shape != HEED_SHAPE_WORKGROUP)
         return false;
-    *reason = "bias, add and act are the kernels'";
-    if (!is_bare(plan) || !product_find(plan, gemm, reason))
+    if (!product_find(plan, gemm, reason))
+        return false;
+    *reason = "its rows or its sums are more than the device can number";
+    if (!heed_operation_numbers(end_tasks(plan)) || sums_bytes(plan) > 0x1p60)
         return false;
     *reason = "there is no library";
     if (!provider->describe(text) || !provider->takes(state, gemm, reason))
@@ -227,6 +283,38 @@ static bool accepts(const struct heed_plan *plan, const struct heed_services *se
 
 /* ---- a plan ---- */
 
+/* The launch that ends the sums. */
+static heed_status end_fill(struct heed_plan *plan, const struct heed_services *services,
+                            struct heed_device_plan *state, struct heed_blob *blob)
+{
+    struct hk_linear numbers = *(const struct hk_linear *)heed_form_of(plan)->numbers;
+    struct hk_strip_form *const strip = &numbers.groups.strip;
+    const struct heed_operation_extra extra = {
+        .kernel = HEED_KERNEL_linear_end_workgroup,
+        .tasks = (int64_t)end_tasks(plan),
+        .numbers = &numbers,
+        .common_at = (int64_t)state->gemm->sums_at,
+    };
+
+    strip->run = end_run(&numbers);
+    strip->strips = strip->rows / strip->run + (strip->rows % strip->run != 0);
+    numbers.apart = has_sums(plan);
+    return heed_operation_fill(plan, services, state, blob, &extra);
+}
+
+/* The workspace: what the driver wants for itself, sums, and what the library asks for when it has
+ * prepared the product. */
+static void room_find(const struct heed_plan *plan, const struct heed_device_state *device,
+                      struct heed_gemm_plan *gemm)
+{
+    const bool offsets = device->driver->handles && device->traits.large && has_end(plan);
+    struct heed_room room = { .at = offsets ? HEED_WORK_OFFSETS : 0, .ok = true };
+
+    if (has_sums(plan))
+        gemm->sums_at = (uint64_t)heed_room_place(&room, sums_bytes(plan), 1);
+    gemm->workspace_at = room.at;
+}
+
 static heed_status fill(struct heed_plan *plan, const struct heed_services *services,
                         struct heed_device_plan *state, struct heed_blob *blob)
 {
@@ -235,14 +323,16 @@ static heed_status fill(struct heed_plan *plan, const struct heed_services *serv
     const char *reason;
     bool ok;
 
-    (void)blob;
     if (gemm == NULL)
         return HEED_E_NOMEM;
     *gemm = (struct heed_gemm_plan){ .provider = provider_of(state->device) };
     ok = is_taken(plan, &gemm->form, &reason);
     assert(ok); /* accepts has asked */
     state->gemm = gemm;
-    return ok ? HEED_OK : HEED_E_INTERNAL;
+    if (!ok)
+        return HEED_E_INTERNAL;
+    room_find(plan, state->device, gemm);
+    return has_end(plan) ? end_fill(plan, services, state, blob) : HEED_OK;
 }
 
 void heed_gemm_finish(struct heed_device_plan *state, const struct heed_services *services)
@@ -270,6 +360,11 @@ static heed_status require_right(struct heed_plan *plan, const struct heed_gemm_
     return HEED_E_DEVICE;
 }
 
+static uint64_t round_up(uint64_t bytes, uint64_t to)
+{
+    return (bytes + to - 1) / to * to;
+}
+
 static heed_status library_prepare(struct heed_plan *plan, const struct heed_services *services,
                                    struct heed_error_detail *detail)
 {
@@ -288,9 +383,11 @@ static heed_status library_prepare(struct heed_plan *plan, const struct heed_ser
         heed_frame_release(plan, services);
         return status;
     }
-    plan->workspace_size = gemm->workspace_size;
     if (gemm->workspace_align > plan->workspace_align)
         plan->workspace_align = gemm->workspace_align;
+    if (gemm->workspace_size > 0)
+        gemm->workspace_at = round_up(gemm->workspace_at, plan->workspace_align);
+    plan->workspace_size = gemm->workspace_at + gemm->workspace_size;
     plan->state_bytes += sizeof *gemm;
     plan->loose = 1;
     plan->kernel = gemm->provider->name;
@@ -347,15 +444,16 @@ int64_t heed_gemm_calls(const struct heed_gemm_plan *gemm)
     return (int64_t)calls_of(&gemm->form, gemm->provider);
 }
 
-static heed_buf place_of(const struct heed_gemm_matrix *matrix, const struct heed_work *work,
-                         const int64_t at[HEED_GEMM_AXES])
+static heed_buf place_of(const struct heed_gemm_plan *gemm, const struct heed_gemm_matrix *matrix,
+                         const struct heed_work *work, const int64_t at[HEED_GEMM_AXES])
 {
-    heed_buf buf = work->buffers[matrix->operand];
+    const bool sums = matrix->operand == HEED_GEMM_SUMS;
+    heed_buf buf = work->buffers[sums ? work->n_buffers - 1 : matrix->operand];
     int64_t elements = 0;
 
     for (int axis = 0; axis < HEED_GEMM_AXES; axis++)
         elements += at[axis] * matrix->step[axis];
-    buf.offset += (uint64_t)elements * heed_dtype_size(matrix->dtype);
+    buf.offset += (uint64_t)elements * heed_dtype_size(matrix->dtype) + (sums ? gemm->sums_at : 0);
     return buf;
 }
 
@@ -363,16 +461,18 @@ struct heed_gemm_place heed_gemm_at(const struct heed_gemm_plan *gemm, const str
                                     int64_t call)
 {
     const struct heed_gemm *const form = &gemm->form;
+    heed_buf workspace = work->buffers[work->n_buffers - 1];
     int64_t at[HEED_GEMM_AXES] = { 0 };
 
     for (int axis = HEED_GEMM_AXES - 1 - gemm->provider->batches; axis >= 0; axis--) {
         at[axis] = call % form->items[axis];
         call /= form->items[axis];
     }
+    workspace.offset += gemm->workspace_at;
     return (struct heed_gemm_place){
-        .a = place_of(&form->a, work, at),
-        .b = place_of(&form->b, work, at),
-        .c = place_of(&form->c, work, at),
-        .workspace = work->buffers[work->n_buffers - 1],
+        .a = place_of(gemm, &form->a, work, at),
+        .b = place_of(gemm, &form->b, work, at),
+        .c = place_of(gemm, &form->c, work, at),
+        .workspace = workspace,
     };
 }

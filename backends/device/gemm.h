@@ -4,8 +4,9 @@
  * Libraries that multiply matrices, behind FAST of heed_linear: a provider is a table of what it
  * takes, prepares and enqueues, and a vendor's driver names the one that it has. gemm.c finds the
  * product that a plan is, asks the provider, tests it once on each device and falls back to the
- * kernels of EXACT where anything of that fails. The queue, the waits, the events and the workspace
- * stay heed's or the caller's.
+ * kernels of EXACT where anything of that fails. What a plan wants besides the product - bias, add,
+ * act, another type of y - a kernel does to the sums (kernels/ops/linear_end.cl). The queue, the
+ * waits, the events and the workspace stay heed's or the caller's.
  */
 #ifndef HEED_BACKENDS_DEVICE_GEMM_H
 #define HEED_BACKENDS_DEVICE_GEMM_H
@@ -17,9 +18,12 @@
 /* Axes of items; products that a run enqueues one by one, at most: more are slower than kernels. */
 enum { HEED_GEMM_AXES = 4, HEED_GEMM_CALLS = 64, HEED_GEMM_TEXT = 128 };
 
+/* In place of an operand: sums in the workspace, f32 without gaps. */
+#define HEED_GEMM_SUMS UINT32_MAX
+
 /* A matrix of each item as lines of elements that lie side by side. */
 struct heed_gemm_matrix {
-    uint32_t operand, dtype;      /* operand: of the plan */
+    uint32_t operand, dtype;      /* operand: of the plan, or HEED_GEMM_SUMS */
     uint32_t turned, reserved;    /* 1: the lines are its columns */
     int64_t line;                 /* elements from line to line: those of a line at least */
     int64_t span;                 /* elements of an item, from the first to the last */
@@ -42,7 +46,8 @@ struct heed_gemm_plan {
     const struct heed_gemm_provider *provider;
     struct heed_gemm form;
     uint64_t workspace_size, workspace_align; /* set by prepare; align 0: 1 */
-    void *prepared;                           /* the provider's own */
+    uint64_t workspace_at, sums_at; /* in the plan's workspace: the provider's part, the sums */
+    void *prepared;                 /* the provider's own */
 };
 
 /* Where the matrices of the items of one call begin. */
