@@ -30,7 +30,7 @@ static struct heed_library library = {
     .names = names,
     .n_names = sizeof(names) / sizeof(names[0]),
     .table = &table,
-    .absent = "libcublasLt.so is not found",
+    .absent = "libcublasLt.so cannot be opened",
     .too_old = "libcublasLt.so lacks functions",
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };

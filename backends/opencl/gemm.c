@@ -27,7 +27,7 @@ static struct heed_library library = {
     .names = names,
     .n_names = sizeof(names) / sizeof(names[0]),
     .table = &table,
-    .absent = "libclblast.so.1 is not found",
+    .absent = "libclblast.so.1 cannot be opened",
     .too_old = "libclblast.so.1 lacks functions of CLBlast 1.5",
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };

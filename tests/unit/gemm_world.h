@@ -9,6 +9,7 @@
 
 #include "vendor_world.h"
 
+#include "backends/device/frame.h"
 #include "backends/opencl/gemm.h"
 #include "gemm_products.h"
 #include "lib/core/interop.h"
@@ -169,6 +170,18 @@ static inline heed_plan_props props_of(heed_device *device, const heed_linear_de
     return props;
 }
 
+/* Launches behind the product. */
+static inline uint32_t launches_of(heed_device *device, const heed_linear_desc *desc)
+{
+    heed_plan *plan = NULL;
+    uint32_t n;
+
+    ck_assert_int_ge(heed_linear_plan(device, desc, &plan, NULL), 0);
+    n = ((const struct heed_device_plan *)plan->state)->n_launches;
+    heed_plan_drop(plan);
+    return n;
+}
+
 #define CHANGE(name) static inline void name(heed_linear_desc *d)
 CHANGE(ask_exact) { d->numerics = HEED_NUMERICS_EXACT; }
 CHANGE(ask_repeat) { d->numerics = HEED_NUMERICS_REPEAT; }
@@ -208,6 +221,15 @@ CHANGE(spread_channels)
     d->x.stride[0] *= 2;
 }
 CHANGE(turn_rows) { d->x.stride[2] = -d->x.stride[2]; }
+CHANGE(other_results)
+{
+    d->y.dtype = HEED_BF16;
+}
+CHANGE(add_turned)
+{
+    d->add = d->y;
+    d->y.stride[2] = -d->y.stride[2];
+}
 #undef CHANGE
 
 #endif

@@ -34,9 +34,6 @@ static const struct {
     OTHER("EXACT", ask_exact),
     OTHER("REPEAT", ask_repeat),
     OTHER("BEST", ask_best),
-    OTHER("a function", add_act),
-    OTHER("a bias", add_bias),
-    OTHER("an addend", add_add),
     OTHER("windows that overlap", add_windows),
     OTHER("windows beyond the rows", add_centre),
     OTHER("channels that are apart", spread_channels),
@@ -61,6 +58,39 @@ LOOP_TEST(other_plans_do_not, VENDORS)
         ck_assert_msg(strcmp(props.implementation, "linear-kernel") == 0, "%s: %s",
                       others[i].what, props.implementation);
         ck_assert_uint_eq(props.numerics, HEED_NUMERICS_EXACT);
+    }
+    gemm_end();
+}
+
+static const struct {
+    const char *what;
+    void (*change)(heed_linear_desc *);
+} ends[] = {
+    { "a function", add_act },
+    { "a bias", add_bias },
+    { "an addend", add_add },
+    { "y of another type", other_results },
+    { "rows of y that go backwards, and an addend", add_turned },
+};
+
+/* They go to the library, and one kernel more runs behind it. */
+LOOP_TEST(ends_of_sums_are_a_launch, VENDORS)
+{
+    heed_device *const device = gemm_begin(&vendors[_i]);
+    char words[64];
+
+    snprintf(words, sizeof words, "linear-gemm %s", library_names[_i]);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        heed_linear_desc desc = plain_desc(40, 30, 20);
+        heed_plan_props props;
+
+        ck_assert_uint_eq(launches_of(device, &desc), 0);
+        ends[i].change(&desc);
+        props = props_of(device, &desc);
+        ck_assert_msg(strcmp(props.implementation, words) == 0, "%s: %s", ends[i].what,
+                      props.implementation);
+        ck_assert_uint_eq(props.numerics, HEED_NUMERICS_FAST);
+        ck_assert_uint_eq(launches_of(device, &desc), 1);
     }
     gemm_end();
 }

@@ -217,14 +217,15 @@ static void say_number(const struct fixed_problem *p, struct answer *a, int64_t 
         say_kind(a, Y, index, SAID_VAGUE);
 }
 
-/* Roundings of single addends, bias and `add`, come on top of those of the sum. Of FAST each of
- * these may also lose what is subnormal. */
+/* Roundings of single addends, bias and `add`, come on top of those of the sum. Of FAST each
+ * product and each addition may also lose what is subnormal. */
 static void say_output(const struct fixed_problem *p, struct answer *a, int64_t index,
                        const struct sum *s, int addends)
 {
     const double n = u * (s->roundings + addends), gamma = n / (1 - n);
-    const double off = gamma * s->size + (a->loose ? s->flushed : 0) +
-                       (a->loose ? 0x1p-126 : 0x1p-149) * (s->roundings + addends);
+    const double off =
+        gamma * s->size + (a->loose ? s->flushed + 0x1p-126 * (2 * s->roundings + addends)
+                                    : 0x1p-149 * (s->roundings + addends));
     const uint32_t kind = (uint32_t)p->c.v[C_ACT];
 
     if (a->loose && s->vague)
