@@ -270,12 +270,16 @@ static void reason_find(struct heed_offload_state *state, char *to, size_t size)
 heed_status heed_offload_gemm(const heed_device *device, uint32_t open, char *text, size_t size)
 {
     struct heed_offload_state *const state = open ? device->state : NULL;
+    const struct heed_vendor *const vendor = heed_offload_vendor(device);
+    const uint32_t shape = open                    ? state->base.traits.shape
+                           : vendor->shape != NULL ? vendor->shape(device->index)
+                                                   : HEED_SHAPE_WORKGROUP;
     char library[HEED_GEMM_TEXT], reason[HEED_GEMM_TEXT] = "";
     heed_status status = HEED_OK;
 
-    if (open && state->base.traits.shape != HEED_SHAPE_WORKGROUP)
+    if (shape != HEED_SHAPE_WORKGROUP)
         return HEED_E_UNSUPPORTED;
-    if (!heed_offload_vendor(device)->driver.gemm->describe(library))
+    if (!vendor->driver.gemm->describe(library))
         status = HEED_E_NOT_FOUND;
     else if (open)
         reason_find(state, reason, sizeof reason);

@@ -65,6 +65,8 @@ struct heed_vendor {
     /* May be NULL: verdicts are not kept for other processes. What the arithmetic of listed device
      * `index` depends on; 0: that cannot be told. Opens nothing. */
     uint32_t (*identify)(uint32_t index, struct heed_hash *);
+    /* May be NULL: work-groups. HEED_SHAPE_* of listed device `index`. Opens nothing. */
+    uint32_t (*shape)(uint32_t index);
 };
 
 /* open, close and wrap of heed_backend_offload. */

@@ -49,6 +49,7 @@ static const struct heed_vendor vendor = {
     .kernel_create = heed_opencl_kernel_create,
     .kernel_destroy = heed_opencl_kernel_destroy,
     .identify = heed_opencl_identify,
+    .shape = heed_opencl_shape,
 };
 
 void heed_opencl_recall(uint32_t index, const struct heed_services *services,

@@ -15,13 +15,13 @@ import sys
 
 
 def said(info, *libraries):
-    """The words of heed-info for the first device of OpenCL, as JSON and as a table."""
+    """The words of heed-info for the first device of OpenCL with work-groups, as JSON and as a table."""
     folders = ":".join(str(pathlib.Path(library).parent) for library in libraries)
     environment = dict(os.environ, LD_LIBRARY_PATH=folders)
     run = [subprocess.run([info, *form], capture_output=True, text=True, check=True,
                           env=environment).stdout for form in (["--json"], [])]
     words = next(device["gemm"] for device in json.loads(run[0])["devices"]
-                 if device["name"] == "opencl:0")
+                 if device["name"] == "opencl:0:workgroup")
     if words not in run[1]:
         sys.exit(f"the table lacks \"{words}\":\n{run[1]}")
     return words
