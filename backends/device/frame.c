@@ -55,7 +55,7 @@ static heed_status fill_and_send(struct heed_plan *plan, const struct heed_servi
                                  struct heed_error_detail *detail)
 {
     struct heed_blob blob = { 0 };
-    heed_status status = fill(plan, services, state, &blob);
+    heed_status status = fill(plan, services, state, &blob, detail);
 
     if (status >= 0 && blob.bytes > 0)
         status = state->device->driver->memory_create(state->device, blob.bytes, blob.data,
@@ -88,7 +88,8 @@ heed_status heed_frame_prepare(struct heed_plan *plan, const struct heed_service
         heed_frame_release(plan, services);
         return status;
     }
-    plan->workspace_align = HEED_WORK_ALIGN;
+    if (plan->workspace_align < HEED_WORK_ALIGN)
+        plan->workspace_align = HEED_WORK_ALIGN;
     plan->state_bytes = sizeof *state;
     return HEED_OK;
 }

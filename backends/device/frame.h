@@ -46,7 +46,8 @@ struct heed_blob {
  * state (to be compiled), and the plan's workspace_size. On failure the blob is given back by who
  * called. */
 typedef heed_status heed_frame_fill(struct heed_plan *, const struct heed_services *,
-                                    struct heed_device_plan *, struct heed_blob *);
+                                    struct heed_device_plan *, struct heed_blob *,
+                                    struct heed_error_detail *);
 
 /* A block for the blob, zeros; false: no memory. */
 bool heed_frame_blob(const struct heed_services *, uint64_t bytes, struct heed_blob *);

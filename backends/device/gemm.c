@@ -302,49 +302,27 @@ static heed_status end_fill(struct heed_plan *plan, const struct heed_services *
     return heed_operation_fill(plan, services, state, blob, &extra);
 }
 
-/* The workspace: what the driver wants for itself, sums, and what the library asks for when it has
- * prepared the product. */
-static void room_find(const struct heed_plan *plan, const struct heed_device_state *device,
-                      struct heed_gemm_plan *gemm)
+static uint64_t round_up(uint64_t bytes, uint64_t to)
+{
+    return (bytes + to - 1) / to * to;
+}
+
+/* The workspace: what the driver wants for itself, what the library asked for when it prepared the
+ * product (first, as CLBlast takes memory from its beginning on), sums. */
+static heed_status room_find(struct heed_plan *plan, const struct heed_device_state *device,
+                             struct heed_gemm_plan *gemm)
 {
     const bool offsets = device->driver->handles && device->traits.large && has_end(plan);
     struct heed_room room = { .at = offsets ? HEED_WORK_OFFSETS : 0, .ok = true };
 
+    plan->workspace_align =
+        gemm->workspace_align > HEED_WORK_ALIGN ? gemm->workspace_align : HEED_WORK_ALIGN;
+    room.at = gemm->workspace_at = round_up(room.at, plan->workspace_align);
+    (void)heed_room_place(&room, 1, gemm->workspace_size);
     if (has_sums(plan))
         gemm->sums_at = (uint64_t)heed_room_place(&room, sums_bytes(plan), 1);
-    gemm->workspace_at = room.at;
-}
-
-static heed_status fill(struct heed_plan *plan, const struct heed_services *services,
-                        struct heed_device_plan *state, struct heed_blob *blob)
-{
-    struct heed_gemm_plan *const gemm =
-        services->alloc(services->runtime, sizeof *gemm, _Alignof(struct heed_gemm_plan));
-    const char *reason;
-    bool ok;
-
-    if (gemm == NULL)
-        return HEED_E_NOMEM;
-    *gemm = (struct heed_gemm_plan){ .provider = provider_of(state->device) };
-    ok = is_taken(plan, &gemm->form, &reason);
-    assert(ok); /* accepts has asked */
-    state->gemm = gemm;
-    if (!ok)
-        return HEED_E_INTERNAL;
-    room_find(plan, state->device, gemm);
-    return has_end(plan) ? end_fill(plan, services, state, blob) : HEED_OK;
-}
-
-void heed_gemm_finish(struct heed_device_plan *state, const struct heed_services *services)
-{
-    struct heed_gemm_plan *const gemm = state->gemm;
-
-    if (gemm == NULL)
-        return;
-    if (gemm->prepared != NULL)
-        gemm->provider->release(state->device, gemm);
-    services->free(services->runtime, gemm, sizeof *gemm, _Alignof(struct heed_gemm_plan));
-    state->gemm = NULL;
+    plan->workspace_size = room.at;
+    return room.ok ? HEED_OK : HEED_E_UNSUPPORTED;
 }
 
 static heed_status require_right(struct heed_plan *plan, const struct heed_gemm_plan *gemm,
@@ -360,38 +338,54 @@ static heed_status require_right(struct heed_plan *plan, const struct heed_gemm_
     return HEED_E_DEVICE;
 }
 
-static uint64_t round_up(uint64_t bytes, uint64_t to)
+/* What fails here leaves the product for heed_frame_release. */
+static heed_status fill(struct heed_plan *plan, const struct heed_services *services,
+                        struct heed_device_plan *state, struct heed_blob *blob,
+                        struct heed_error_detail *detail)
 {
-    return (bytes + to - 1) / to * to;
+    struct heed_gemm_plan *const gemm =
+        services->alloc(services->runtime, sizeof *gemm, _Alignof(struct heed_gemm_plan));
+    const char *reason;
+    heed_status status;
+    bool ok;
+
+    if (gemm == NULL)
+        return HEED_E_NOMEM;
+    *gemm = (struct heed_gemm_plan){ .provider = provider_of(state->device) };
+    state->gemm = gemm;
+    ok = is_taken(plan, &gemm->form, &reason);
+    assert(ok); /* accepts has asked */
+    status = ok ? require_right(plan, gemm, detail) : HEED_E_INTERNAL;
+    if (status >= 0)
+        status = gemm->provider->prepare(state->device, gemm, detail);
+    if (status >= 0)
+        status = room_find(plan, state->device, gemm);
+    return status >= 0 && has_end(plan) ? end_fill(plan, services, state, blob) : status;
+}
+
+void heed_gemm_finish(struct heed_device_plan *state, const struct heed_services *services)
+{
+    struct heed_gemm_plan *const gemm = state->gemm;
+
+    if (gemm == NULL)
+        return;
+    if (gemm->prepared != NULL)
+        gemm->provider->release(state->device, gemm);
+    services->free(services->runtime, gemm, sizeof *gemm, _Alignof(struct heed_gemm_plan));
+    state->gemm = NULL;
 }
 
 static heed_status library_prepare(struct heed_plan *plan, const struct heed_services *services,
                                    struct heed_error_detail *detail)
 {
-    heed_status status = heed_frame_prepare(plan, services, fill, detail);
-    struct heed_device_plan *state;
-    struct heed_gemm_plan *gemm;
+    const heed_status status = heed_frame_prepare(plan, services, fill, detail);
 
     if (status < 0)
         return status;
-    state = plan->state;
-    gemm = state->gemm;
-    status = require_right(plan, gemm, detail);
-    if (status >= 0)
-        status = gemm->provider->prepare(state->device, gemm, detail);
-    if (status < 0) {
-        heed_frame_release(plan, services);
-        return status;
-    }
-    if (gemm->workspace_align > plan->workspace_align)
-        plan->workspace_align = gemm->workspace_align;
-    if (gemm->workspace_size > 0)
-        gemm->workspace_at = round_up(gemm->workspace_at, plan->workspace_align);
-    plan->workspace_size = gemm->workspace_at + gemm->workspace_size;
-    plan->state_bytes += sizeof *gemm;
+    plan->state_bytes += sizeof(struct heed_gemm_plan);
     plan->loose = 1;
-    plan->kernel = gemm->provider->name;
-    return HEED_OK;
+    plan->kernel = provider_of(plan->device->state)->name;
+    return status;
 }
 
 /* To the log: what has failed, and what is delivered in its place. */
@@ -419,6 +413,7 @@ static heed_status prepare(struct heed_plan *plan, const struct heed_services *s
     if (status >= 0 || status == HEED_E_NOMEM || status == HEED_E_DEVICE_LOST)
         return status;
     say_fallback(plan, services, detail);
+    plan->workspace_align = plan->workspace_size = 0;
     *detail = (struct heed_error_detail){ .native = 0 };
     if (!kernels->accepts(plan, services, &why)) {
         snprintf(detail->text, sizeof detail->text, "%.150s", why.reason);

@@ -186,12 +186,14 @@ static bool accepts(const struct heed_plan *plan, const struct heed_services *se
 }
 
 static heed_status fill(struct heed_plan *plan, const struct heed_services *services,
-                        struct heed_device_plan *state, struct heed_blob *blob)
+                        struct heed_device_plan *state, struct heed_blob *blob,
+                        struct heed_error_detail *detail)
 {
     struct hk_operation head;
     const bool ok = head_find(plan, state->device, &head, &plan->workspace_size);
 
-    assert(ok);                     /* accepts has asked */
+    (void)detail;
+    assert(ok); /* accepts has asked */
     assert(plan->n_operands < HEED_BUFFERS_SMALL);
     if (!ok)
         return HEED_E_INTERNAL;

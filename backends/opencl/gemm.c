@@ -176,7 +176,28 @@ static heed_status matrix_open(const struct heed_opencl_state *d, const heed_buf
 
 enum { A, B, C, WORKSPACE, PARTS };
 
-/* CLBlast takes the workspace from its first byte on. */
+static bool is_shared(const struct heed_gemm_place *at)
+{
+    const void *const memory = at->workspace.handle;
+
+    return at->a.handle == memory || at->b.handle == memory || at->c.handle == memory;
+}
+
+/* CLBlast takes the workspace from its first byte on. A buffer and a part of it must not be used at
+ * once, so where matrices lie in the same memory, CLBlast makes a workspace: NULL. */
+static heed_status workspace_open(const struct heed_opencl_state *d,
+                                  const struct heed_gemm_plan *plan,
+                                  const struct heed_gemm_place *at, struct part *part,
+                                  struct heed_error_detail *detail)
+{
+    const bool whole = at->workspace.offset == 0;
+
+    if (plan->workspace_size == 0 || (!whole && is_shared(at)))
+        return HEED_OK;
+    return part_open(d, &at->workspace, (size_t)plan->workspace_size, plan->workspace_align, whole,
+                     part, detail);
+}
+
 static heed_status parts_open(const struct heed_opencl_state *d, const struct heed_gemm_plan *plan,
                               const struct heed_gemm_place *at, struct part part[PARTS],
                               struct heed_error_detail *detail)
@@ -189,10 +210,7 @@ static heed_status parts_open(const struct heed_opencl_state *d, const struct he
         status = matrix_open(d, &at->b, &gemm->b, align, &part[B], detail);
     if (status >= 0)
         status = matrix_open(d, &at->c, &gemm->c, align, &part[C], detail);
-    if (status >= 0 && plan->workspace_size > 0)
-        status = part_open(d, &at->workspace, (size_t)plan->workspace_size, align,
-                           at->workspace.offset == 0, &part[WORKSPACE], detail);
-    return status;
+    return status < 0 ? status : workspace_open(d, plan, at, &part[WORKSPACE], detail);
 }
 
 static heed_status enqueue(void *state, void *queue, const struct heed_gemm_plan *plan,

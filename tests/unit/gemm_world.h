@@ -105,6 +105,8 @@ static inline heed_device *gemm_begin(const struct vendor *v)
     heed_device *device = NULL;
     char name[32];
 
+    for (int i = 0; i < VENDORS; i++)
+        vendors[i].without("it is not here");
     world_begin(v);
     fake_cublaslt_reset();
     fake_clblast.wrong = false;
