@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""gemm.py CONFORM DEVICE LIBRARY CASES: FAST of linear by a library that multiplies matrices.
+"""gemm.py CONFORM DEVICE LIBRARY CASES [INFO LACKING]: FAST of linear by a library of matrices.
 
 Draws cases whose matrices lie in lines, in each type that the library takes, and with what follows
 the sums where the device runs kernels (LIBRARY clblast); at least CASES of them go to the library,
 and values are within the bound of FAST (docs/numerics.md, section 15). Where EXACT, BEST or REPEAT
-is asked for none does. Skipped (77) where the device or the library is absent.
+is asked for none does, and none with LACKING, a library of the same name that lacks functions.
+Skipped (77) where INFO says that the device or the library is absent.
 """
 
 import json
+import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -28,13 +31,13 @@ KINDS = {
 }
 
 
-def run(conform, device, library, only, cases, *more):
+def run(conform, device, library, only, cases, *more, environment=None):
     """(largest error over bound, cases by the library, cases by kernels)"""
     words = [conform, "--device", device, "--op", "linear", "--only", only, "--cases", str(cases),
              "--quiet", "--verbose", *more]
     if library == "cublaslt":           # fake_cublaslt_device.c runs nothing else
         words.append("--partial")
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         sys.exit(f"{' '.join(words)}: {done.returncode}\n{done.stdout[-3000:]}{done.stderr}")
     found = re.search(r"largest error/bound (\S+),", done.stdout)
@@ -59,6 +62,11 @@ def is_there(info, device, library):
 
 def main():
     conform, device, library, cases = sys.argv[1:5]
+    folder = str(pathlib.Path(sys.argv[6]).resolve().parent) if len(sys.argv) > 6 else None
+    if folder:              # meson names the folders of all libraries that a test is given
+        paths = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+        os.environ["LD_LIBRARY_PATH"] = ":".join(path for path in paths
+                                                 if os.path.realpath(path) != folder)
     if not is_there(sys.argv[5] if len(sys.argv) > 5 else None, device, library):
         sys.exit(77)
     all_taken = 0
@@ -74,6 +82,11 @@ def main():
                                    "num=exact,best,repeat", 6, "--family", "bits")
             if taken or not others:
                 sys.exit(f"{kind}: of EXACT {taken} cases went to the library, {others} did not")
+    if folder:
+        _, taken, others = run(conform, device, library, f"{LINES} {KINDS[library][0][0]} num=fast", 6,
+                               environment=dict(os.environ, LD_LIBRARY_PATH=folder))
+        if taken or not others:
+            sys.exit(f"a library without functions took {taken} cases of {taken + others}")
     if all_taken < int(cases):
         sys.exit(f"{all_taken} cases went to the library, {cases} are wanted")
     print(f"{device}: {all_taken} cases by {library}")
