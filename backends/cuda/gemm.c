@@ -62,10 +62,14 @@ static bool describe(char text[HEED_GEMM_TEXT])
     const struct heed_cublaslt_api *const api = heed_library_get(&library, &reason);
     size_t version, major;
 
+    if (api == NULL && text == NULL)
+        return false;
     if (api == NULL) {
         snprintf(text, HEED_GEMM_TEXT, "cublaslt: %s", reason != NULL ? reason : "not found");
         return false;
     }
+    if (text == NULL)
+        return true;
     version = api->version();
     major = version < EARLY ? version / 1000 : version / 10000;
     snprintf(text, HEED_GEMM_TEXT, "cublaslt %u.%u.%u", (unsigned)major,

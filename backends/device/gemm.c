@@ -254,7 +254,6 @@ static bool is_taken(const struct heed_plan *plan, struct heed_gemm *gemm, const
 {
     const struct heed_device_state *const state = plan->device->state;
     const struct heed_gemm_provider *const provider = provider_of(state);
-    char text[HEED_GEMM_TEXT];
 
     *reason = "no library is asked for";
     if (provider == NULL || plan->numerics != HEED_NUMERICS_FAST ||
@@ -266,7 +265,7 @@ static bool is_taken(const struct heed_plan *plan, struct heed_gemm *gemm, const
     if (!heed_operation_numbers(end_tasks(plan)) || sums_bytes(plan) > 0x1p60)
         return false;
     *reason = "there is no library";
-    if (!provider->describe(text) || !provider->takes(state, gemm, reason))
+    if (!provider->describe(NULL) || !provider->takes(state, gemm, reason))
         return false;
     *reason = "its items are more than a run has calls for";
     return calls_of(gemm, provider) <= HEED_GEMM_CALLS;

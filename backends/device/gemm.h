@@ -58,7 +58,8 @@ struct heed_gemm_place {
 struct heed_gemm_provider {
     const char *name; /* of the kernel in heed_plan_info: "clblast" */
     bool batches;     /* 1: a call has all items of the last axis; else one item */
-    /* The library's name and version, or what is missing: true, there is the library. Opens it. */
+    /* Is there the library? Opens it. text: NULL, or for its name and version, or what is missing,
+     * for which the file system is asked. */
     bool (*describe)(char text[HEED_GEMM_TEXT]);
     /* Limits of types and sizes; *reason: static text. Asked only where describe says true. */
     bool (*takes)(const void *state, const struct heed_gemm *, const char **reason);

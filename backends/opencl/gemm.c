@@ -53,9 +53,12 @@ static bool describe(char text[HEED_GEMM_TEXT])
     char file[64];
 
     if (heed_library_get(&library, &reason) == NULL) {
-        snprintf(text, HEED_GEMM_TEXT, "clblast: %s", reason != NULL ? reason : "not found");
+        if (text != NULL)
+            snprintf(text, HEED_GEMM_TEXT, "clblast: %s", reason != NULL ? reason : "not found");
         return false;
     }
+    if (text == NULL)
+        return true;
     heed_library_file(&library, file, sizeof(file));
     snprintf(text, HEED_GEMM_TEXT, "clblast%s%s", file[0] != '\0' ? " " : "", file);
     return true;
