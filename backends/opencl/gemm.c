@@ -222,7 +222,7 @@ static heed_status enqueue(void *state, void *queue, const struct heed_gemm_plan
     struct heed_opencl_state *const d = state;
     const struct heed_gemm *const gemm = &plan->form;
     void *vendors = ((struct heed_opencl_queue *)queue)->queue;
-    struct part part[PARTS] = { { NULL } };
+    struct part part[PARTS] = { { .memory = NULL } };
     heed_status status = parts_open(d, plan, at, part, detail);
 
     if (status >= 0)
