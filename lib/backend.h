@@ -131,6 +131,8 @@ struct heed_backend_offload {
     /* May be NULL. Is the event complete or failed, so that nothing has to wait for it any more,
      * and nothing must that is not to fail with it? */
     uint32_t (*event_over)(heed_device *, void *event);
+    /* May be NULL: as heed_device_gemm, of a device that is open or not. */
+    heed_status (*gemm)(const heed_device *, uint32_t open, char *text, size_t size);
 };
 
 struct heed_backend {

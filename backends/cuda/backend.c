@@ -25,6 +25,7 @@ static const struct heed_vendor vendor = {
         .event_destroy = heed_cuda_event_destroy,
         .event_wrap = heed_cuda_event_wrap,
         .event_native = heed_cuda_event_native,
+        .gemm = heed_offload_gemm,
     },
     .driver = {
         .size = sizeof(struct heed_driver),
@@ -34,6 +35,8 @@ static const struct heed_vendor vendor = {
         .kernel = heed_offload_kernel,
         .run = heed_cuda_run,
         .has_unit = heed_offload_has_unit,
+        .gemm = &heed_cublaslt,
+        .gemm_test = heed_offload_gemm_test,
     },
     .name = "cuda",
     .state_size = sizeof(struct heed_cuda_state),

@@ -266,6 +266,7 @@ void heed_cuda_detach(void *opened)
     struct heed_cuda_state *const state = opened;
 
     if (state->stream != NULL && heed_cuda_enter_to_destroy(state)) {
+        heed_cuda_gemm_close(state);
         (void)state->driver->stream_destroy(state->stream);
         heed_cuda_leave(state);
     }

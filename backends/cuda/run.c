@@ -46,6 +46,21 @@ static heed_status launch(struct heed_cuda_state *state, const struct heed_kerne
     return status;
 }
 
+static heed_status multiply(struct heed_cuda_state *state, const struct heed_work *work,
+                            struct heed_error_detail *detail)
+{
+    const struct heed_gemm_plan *const gemm = work->gemm;
+    const int64_t calls = gemm != NULL ? heed_gemm_calls(gemm) : 0;
+    heed_status status = HEED_OK;
+
+    for (int64_t i = 0; i < calls && status >= 0; i++) {
+        const struct heed_gemm_place place = heed_gemm_at(gemm, work, i);
+
+        status = gemm->provider->enqueue(state, work->queue, gemm, &place, detail);
+    }
+    return status;
+}
+
 static heed_status enqueue(struct heed_cuda_state *state, const struct heed_work *work,
                            void *stream, struct heed_error_detail *detail)
 {
@@ -62,6 +77,8 @@ static heed_status enqueue(struct heed_cuda_state *state, const struct heed_work
         status = heed_cuda_check(state, state->driver->stream_wait(stream, event, 0),
                                  "cuStreamWaitEvent", detail);
     }
+    if (status >= 0)
+        status = multiply(state, work, detail);
     for (uint32_t i = 0; i < work->n_launches && status >= 0; i++)
         status = launch(state, &work->launches[i], stream, &given, detail);
     return status;

@@ -9,6 +9,7 @@
 #ifndef HEED_BACKENDS_CUDA_STATE_H
 #define HEED_BACKENDS_CUDA_STATE_H
 
+#include "../device/gemm.h"
 #include "../device/offload.h"
 #include "api.h"
 
@@ -25,6 +26,7 @@ struct heed_cuda_state {
     void *context;
     uint32_t primary;               /* 1: the device's primary context, retained by us */
     void *stream;                   /* ours, for copies that belong to no queue */
+    void *gemm;                     /* cuBLASLt's handle; NULL: nobody has asked for it */
     struct heed_cuda_kernel kernels[HEED_KERNELS][2];   /* [row][large]: common.kernels' */
 };
 
@@ -97,6 +99,12 @@ void heed_cuda_event_destroy(heed_device *, void *event);
 heed_status heed_cuda_event_wrap(heed_device *, void *native, void **event,
                                  struct heed_error_detail *);
 void *heed_cuda_event_native(heed_device *, void *event);
+
+/* ---- gemm.c ---- */
+
+extern const struct heed_gemm_provider heed_cublaslt;
+/* Gives the handle back; within the device's context. */
+void heed_cuda_gemm_close(struct heed_cuda_state *);
 
 /* ---- program.c, run.c ---- */
 

@@ -93,8 +93,13 @@ static inline uint64_t heed_launch_slice(const struct heed_kernel_launch *launch
     return launch->slice == 0 || launch->slice > left ? left : launch->slice;
 }
 
+struct heed_gemm; /* gemm.h */
+struct heed_gemm_plan;
+struct heed_gemm_provider;
+
 /* n_buffers is HEED_BUFFERS_SMALL or _LARGE. Absent buffers have a NULL handle. */
 struct heed_work {
+    const struct heed_gemm_plan *gemm; /* a product before the launches; NULL: none */
     const struct heed_kernel_launch *launches;
     uint32_t n_launches, n_buffers;
     void *blob;                    /* driver->memory_create's; handed to every kernel as well */
@@ -128,6 +133,13 @@ struct heed_driver {
      * needs one (heed_kernel_is_matrix)? What there is to test and to compile is done by the first
      * call that asks, so only plans that would take the row may ask. */
     bool (*has_unit)(heed_device *, enum heed_kernel);
+    /* The library that multiplies matrices on such devices; NULL: none is known. */
+    const struct heed_gemm_provider *gemm;
+    /* Set with gemm: has the library the right sums on this device, in the types of this product?
+     * *reason: "" if so, else why not. The first call that asks finds it out, so only plans that
+     * would take the library may ask. Want of memory and a lost device are failures, no answers. */
+    heed_status (*gemm_test)(heed_device *, const struct heed_gemm *, const char **reason,
+                             struct heed_error_detail *);
 };
 
 /* device->state of every backend that uses this begins with it. */

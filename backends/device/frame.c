@@ -6,6 +6,7 @@
  */
 #include "frame.h"
 
+#include "gemm.h"
 #include "tune.h"
 
 #include <assert.h>
@@ -43,6 +44,7 @@ void heed_frame_release(struct heed_plan *plan, const struct heed_services *serv
 
     if (state == NULL)
         return;
+    heed_gemm_finish(state, services);
     if (state->blob != NULL)
         state->device->driver->memory_destroy(state->device, state->blob);
     services->free(services->runtime, state, state->bytes, _Alignof(struct heed_device_plan));
@@ -54,9 +56,9 @@ static heed_status fill_and_send(struct heed_plan *plan, const struct heed_servi
                                  struct heed_error_detail *detail)
 {
     struct heed_blob blob = { 0 };
-    heed_status status = fill(plan, services, state, &blob);
+    heed_status status = fill(plan, services, state, &blob, detail);
 
-    if (status >= 0)
+    if (status >= 0 && blob.bytes > 0)
         status = state->device->driver->memory_create(state->device, blob.bytes, blob.data,
                                                       &state->blob, detail);
     plan->device_bytes = blob.bytes;
@@ -127,7 +129,8 @@ heed_status heed_frame_prepare(struct heed_plan *plan, const struct heed_service
         heed_frame_release(plan, services);
         return status;
     }
-    plan->workspace_align = HEED_WORK_ALIGN;
+    if (plan->workspace_align < HEED_WORK_ALIGN)
+        plan->workspace_align = HEED_WORK_ALIGN;
     plan->state_bytes = sizeof *state;
     return HEED_OK;
 }
@@ -137,6 +140,7 @@ heed_status heed_frame_run(const struct heed_plan *plan, const struct heed_servi
 {
     const struct heed_device_plan *state = plan->state;
     struct heed_work work = {
+        .gemm = state->gemm,
         .launches = state->launches,
         .n_launches = state->n_launches,
         .n_buffers = state->large ? HEED_BUFFERS_LARGE : HEED_BUFFERS_SMALL,

@@ -22,6 +22,7 @@ struct heed_device_plan {
     size_t bytes;               /* of this allocation */
     struct heed_device_state *device;
     void *blob;
+    struct heed_gemm_plan *gemm; /* a product before the launches; NULL: none */
     uint32_t large, n_launches;
     struct heed_kernel_launch launches[HEED_MAX_LAUNCHES];
 };
@@ -41,10 +42,12 @@ struct heed_blob {
     uint64_t bytes;
 };
 
-/* What an operation adds: the blob, large and launches of the state (to be compiled), and the
- * plan's workspace_size. On failure the blob is given back by who called. */
+/* What an operation adds: the blob (without launches there need be none), large and launches of the
+ * state (to be compiled), and the plan's workspace_size. On failure the blob is given back by who
+ * called. */
 typedef heed_status heed_frame_fill(struct heed_plan *, const struct heed_services *,
-                                    struct heed_device_plan *, struct heed_blob *);
+                                    struct heed_device_plan *, struct heed_blob *,
+                                    struct heed_error_detail *);
 
 /* A block for the blob, zeros; false: no memory. */
 bool heed_frame_blob(const struct heed_services *, uint64_t bytes, struct heed_blob *);

@@ -5,8 +5,11 @@
  */
 #include "impls.h"
 
+#include "gemm.h"
+
 const struct heed_impl *const heed_device_impls[] = {
     &heed_attend_impl,
+    &heed_gemm_impl, /* before the kernels of the same operation */
 #define HK_OPERATION(OP, name) &heed_operation_impls[HEED_OPERATION_##OP],
 #define HK_LAUNCH(OP, lanes, workgroup)
 #include "../kernels/operations.def"

@@ -76,6 +76,18 @@ const void *heed_library_get(struct heed_library *library, const char **reason)
     return api;
 }
 
+void heed_library_file(struct heed_library *library, char *to, size_t size)
+{
+    const void *const table = heed_library_get(library, NULL);
+    const void *function;
+
+    to[0] = '\0';
+    if (table == NULL)
+        return;
+    memcpy(&function, table, sizeof(function));
+    heed_process_file(function, to, size);
+}
+
 void heed_library_set(struct heed_library *library, const void *api, const char *reason)
 {
     pthread_mutex_lock(&library->lock);

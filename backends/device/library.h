@@ -29,6 +29,10 @@ struct heed_library {
 /* The table; NULL: *reason (static text, may be NULL) says why there is none. Any thread. */
 const void *heed_library_get(struct heed_library *, const char **reason);
 
+/* The name of the file that the library's functions lie in, links followed, as far as the system
+ * tells: "libcl.so.1.2". Else "". */
+void heed_library_file(struct heed_library *, char *to, size_t size);
+
 /* For tests, while no other thread is in the backend: this table instead; NULL api: as if there
  * were none, for that reason; both NULL: the library again. */
 void heed_library_set(struct heed_library *, const void *api, const char *reason);

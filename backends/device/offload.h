@@ -25,6 +25,8 @@ struct heed_offload_verdict {
     char reason[sizeof(((heed_device_props *)0)->reason)];      /* "": EXACT */
 };
 
+enum { HEED_OFFLOAD_GEMMS = 9 }; /* f32, f16 and bf16 of each of these */
+
 /* Begins the state of every vendor's device. */
 struct heed_offload_state {
     struct heed_device_state base;
@@ -35,6 +37,8 @@ struct heed_offload_state {
      * those that want the unit cause its test. unbuilt: a bit for a row that did not compile. */
     struct heed_offload_verdict unit[2];
     uint32_t unbuilt;
+    /* Of the library that multiplies matrices, by the types of its operands and of its results. */
+    struct heed_offload_verdict gemm[HEED_OFFLOAD_GEMMS];
     pthread_mutex_t building;       /* over kernels */
     void *kernels[HEED_KERNELS][2]; /* [row][large], kernel_create's; NULL: not yet */
 };
@@ -61,6 +65,8 @@ struct heed_vendor {
     /* May be NULL: verdicts are not kept for other processes. What the arithmetic of listed device
      * `index` depends on; 0: that cannot be told. Opens nothing. */
     uint32_t (*identify)(uint32_t index, struct heed_hash *);
+    /* May be NULL: work-groups. HEED_SHAPE_* of listed device `index`. Opens nothing. */
+    uint32_t (*shape)(uint32_t index);
 };
 
 /* open, close and wrap of heed_backend_offload. */

@@ -77,6 +77,15 @@ static void groups_find(const struct heed_form *form, const struct heed_device_t
     }
 }
 
+/* Where the parts of the blob lie. */
+static void head_lay(const struct heed_plan *plan, struct hk_operation *head)
+{
+    head->arrays_at = (int64_t)round_up(sizeof *head, 16);
+    head->numbers_at =
+        head->arrays_at + (int64_t)round_up(plan->n_operands * sizeof(struct hk_array), 16);
+    head->bytes = head->numbers_at + (int64_t)round_up(heed_form_of(plan)->bytes, 16);
+}
+
 /* The head of the blob, and the workspace; false: more than the device can number. */
 static bool head_find(const struct heed_plan *plan, const struct heed_device_state *device,
                       struct hk_operation *to, uint64_t *workspace)
@@ -90,7 +99,6 @@ static bool head_find(const struct heed_plan *plan, const struct heed_device_sta
     *to = (struct hk_operation){
         .batch = { form->batch[0], form->batch[1], form->batch[2] },
         .n_batch = form->n_batch,
-        .arrays_at = (int64_t)round_up(sizeof *to, 16),
     };
     groups_find(form, &device->traits, to);
     for (uint32_t i = 0; i < form->n_passes; i++) {
@@ -106,9 +114,7 @@ static bool head_find(const struct heed_plan *plan, const struct heed_device_sta
     }
     if (form->common > 0)
         to->common_at = heed_room_place(&room, 1, (uint64_t)form->common);
-    to->numbers_at = to->arrays_at +
-                     (int64_t)round_up(plan->n_operands * sizeof(struct hk_array), 16);
-    to->bytes = to->numbers_at + (int64_t)round_up(form->bytes, 16);
+    head_lay(plan, to);
     *workspace = room.at;
     return room.ok;
 }
@@ -125,17 +131,16 @@ static struct hk_array array_write(const struct heed_view *from)
     return to;
 }
 
-static void blob_write(const struct heed_plan *plan, const struct hk_operation *head, char *blob)
+static void blob_write(const struct heed_plan *plan, const struct hk_operation *head,
+                       const void *numbers, char *blob)
 {
-    const struct heed_form *form = heed_form_of(plan);
-
     memcpy(blob, head, sizeof *head);
     for (uint32_t i = 0; i < plan->n_operands; i++) {
         const struct hk_array array = array_write(&plan->operands[i].view);
 
         memcpy(blob + head->arrays_at + i * sizeof array, &array, sizeof array);
     }
-    memcpy(blob + head->numbers_at, form->numbers, form->bytes);
+    memcpy(blob + head->numbers_at, numbers, heed_form_of(plan)->bytes);
 }
 
 static void launches_choose(const struct heed_plan *plan, const struct hk_operation *head,
@@ -170,20 +175,54 @@ static bool accepts(const struct heed_plan *plan, const struct heed_services *se
 }
 
 static heed_status fill(struct heed_plan *plan, const struct heed_services *services,
-                        struct heed_device_plan *state, struct heed_blob *blob)
+                        struct heed_device_plan *state, struct heed_blob *blob,
+                        struct heed_error_detail *detail)
 {
     struct hk_operation head;
     const bool ok = head_find(plan, state->device, &head, &plan->workspace_size);
 
-    assert(ok);                     /* accepts has asked */
+    (void)detail;
+    assert(ok); /* accepts has asked */
     assert(plan->n_operands < HEED_BUFFERS_SMALL);
     if (!ok)
         return HEED_E_INTERNAL;
     if (!heed_frame_blob(services, (uint64_t)head.bytes, blob))
         return HEED_E_NOMEM;
-    blob_write(plan, &head, blob->data);
+    blob_write(plan, &head, heed_form_of(plan)->numbers, blob->data);
     state->large = state->device->traits.large;
     launches_choose(plan, &head, state);
+    return HEED_OK;
+}
+
+bool heed_operation_numbers(double tasks)
+{
+    return tasks <= HEED_TUNE_TASKS_MAX;
+}
+
+heed_status heed_operation_fill(struct heed_plan *plan, const struct heed_services *services,
+                                struct heed_device_plan *state, struct heed_blob *blob,
+                                const struct heed_operation_extra *extra)
+{
+    const struct heed_form *form = heed_form_of(plan);
+    struct hk_operation head = {
+        .batch = { form->batch[0], form->batch[1], form->batch[2] },
+        .n_batch = form->n_batch,
+        .common_at = extra->common_at,
+        .tasks = { extra->tasks },
+        .groups = { extra->tasks },
+        .shares = { 1 },
+    };
+
+    head_lay(plan, &head);
+    if (!heed_frame_blob(services, (uint64_t)head.bytes, blob))
+        return HEED_E_NOMEM;
+    blob_write(plan, &head, extra->numbers, blob->data);
+    state->large = state->device->traits.large;
+    state->launches[state->n_launches++] = (struct heed_kernel_launch){
+        .kernel = extra->kernel,
+        .threads = threads_of(extra->kernel),
+        .groups = (uint64_t)extra->tasks,
+    };
     return HEED_OK;
 }
 

@@ -343,12 +343,14 @@ static bool accepts(const struct heed_plan *plan, const struct heed_services *se
 }
 
 static heed_status fill(struct heed_plan *plan, const struct heed_services *services,
-                        struct heed_device_plan *state, struct heed_blob *blob)
+                        struct heed_device_plan *state, struct heed_blob *blob,
+                        struct heed_error_detail *detail)
 {
     struct hk_source sources[HEED_MAX_SOURCES];
     struct hk_plan to;
     bool ok;
 
+    (void)detail;
     ok = heed_blob_plan(plan, &state->device->traits, &to, sources, &plan->workspace_size);
     assert(ok);                     /* accepts has asked */
     if (!ok)

@@ -4,10 +4,14 @@
  * A program that is linked dynamically names its loader in its ELF headers, whose place the kernel
  * tells; one that is linked statically names none.
  */
+#define _GNU_SOURCE /* dladdr */
 #include "process.h"
 
+#include <dlfcn.h>
 #include <link.h>
-#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 bool heed_process_is_static(void)
@@ -22,4 +26,20 @@ bool heed_process_is_static(void)
             return false;
     }
     return true;
+}
+
+void heed_process_file(const void *function, char *to, size_t size)
+{
+    Dl_info info = { .dli_fname = NULL };
+    const char *name = "";
+    char *whole = NULL;
+
+    if (dladdr(function, &info) != 0 && info.dli_fname != NULL) {
+        whole = realpath(info.dli_fname, NULL);
+        name = whole != NULL ? whole : info.dli_fname;
+    }
+    if (strrchr(name, '/') != NULL)
+        name = strrchr(name, '/') + 1;
+    snprintf(to, size, "%s", name);
+    free(whole);
 }

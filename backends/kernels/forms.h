@@ -224,7 +224,8 @@ struct hk_linear {
     hk_i64 before;              /* tap t of row i is row i * stride - before + t of x */
     hk_i64 room;                /* rows of a task of lanes that scratch has room for */
     hk_u32 act, tapped;         /* HEED_ACT_*; 1: w has an axis of taps */
-    hk_u32 whole, reserved;     /* 1: every row has all of its taps */
+    hk_u32 whole;               /* 1: every row has all of its taps */
+    hk_u32 apart;               /* of linear_end.cl, 1: sums lie in the workspace, not in y */
 };
 
 enum { HK_GATE_MEMORY, HK_GATE_UPDATE, HK_GATE_GATE, HK_GATE_Y };

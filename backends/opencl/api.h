@@ -38,13 +38,14 @@ enum {
     HEED_CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
     HEED_CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004,
     HEED_CL_DEVICE_ADDRESS_BITS = 0x100D,
+    HEED_CL_DEVICE_MEM_BASE_ADDR_ALIGN = 0x1019, /* bits */
     HEED_CL_DEVICE_MAX_PARAMETER_SIZE = 0x1017,
     HEED_CL_DEVICE_GLOBAL_MEM_SIZE = 0x101F,
     HEED_CL_DEVICE_LOCAL_MEM_SIZE = 0x1023,
     HEED_CL_DEVICE_VENDOR_ID = 0x1001,
-    HEED_CL_DEVICE_SUB_GROUP_SIZES = 0x4108,    /* cl_intel_required_subgroup_size */
-    HEED_CL_DEVICE_IP_VERSION = 0x4250,         /* cl_intel_device_attribute_query */
-    HEED_CL_DEVICE_CAPABILITY_MAJOR = 0x4000,   /* cl_nv_device_attribute_query */
+    HEED_CL_DEVICE_SUB_GROUP_SIZES = 0x4108,  /* cl_intel_required_subgroup_size */
+    HEED_CL_DEVICE_IP_VERSION = 0x4250,       /* cl_intel_device_attribute_query */
+    HEED_CL_DEVICE_CAPABILITY_MAJOR = 0x4000, /* cl_nv_device_attribute_query */
     HEED_CL_DEVICE_ENDIAN_LITTLE = 0x1026,
     HEED_CL_DEVICE_AVAILABLE = 0x1027,
     HEED_CL_DEVICE_COMPILER_AVAILABLE = 0x1028,
@@ -67,7 +68,8 @@ enum {
     HEED_CL_PROGRAM_BINARIES = 0x1166,
     HEED_CL_PROGRAM_BUILD_LOG = 0x1183,
     HEED_CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11D3,
-    HEED_CL_EVENT_CONTEXT = 0x11D4
+    HEED_CL_EVENT_CONTEXT = 0x11D4,
+    HEED_CL_BUFFER_CREATE_TYPE_REGION = 0x1220
 };
 
 /* Flags; cl_bitfield is 64 bits wide. */
@@ -100,6 +102,8 @@ enum {
     X(int32_t, GetCommandQueueInfo, (void *queue, uint32_t what, size_t, void *to, size_t *size))  \
     X(void *, CreateBuffer,                                                                        \
       (void *context, uint64_t flags, size_t bytes, void *host, int32_t *error))                   \
+    X(void *, CreateSubBuffer,                                                                     \
+      (void *memory, uint64_t flags, uint32_t kind, const void *region, int32_t *error))           \
     X(int32_t, ReleaseMemObject, (void *memory))                                                   \
     X(void *, CreateProgramWithSource,                                                             \
       (void *context, uint32_t n, const char **texts, const size_t *lengths, int32_t *error))      \
@@ -129,6 +133,8 @@ enum {
       (void *queue, void *memory, const void *pattern, size_t pattern_bytes, size_t offset,        \
        size_t bytes, uint32_t n_waits, void *const *waits, void **event))                          \
     X(int32_t, EnqueueMarkerWithWaitList,                                                          \
+      (void *queue, uint32_t n_waits, void *const *waits, void **event))                           \
+    X(int32_t, EnqueueBarrierWithWaitList,                                                         \
       (void *queue, uint32_t n_waits, void *const *waits, void **event))                           \
     X(int32_t, Flush, (void *queue))                                                               \
     X(int32_t, Finish, (void *queue))                                                              \

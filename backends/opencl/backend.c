@@ -27,6 +27,7 @@ static const struct heed_vendor vendor = {
         .event_wrap = heed_opencl_event_wrap,
         .event_native = heed_opencl_event_native,
         .event_over = heed_opencl_event_over,
+        .gemm = heed_offload_gemm,
     },
     .driver = {
         .size = sizeof(struct heed_driver),
@@ -36,6 +37,8 @@ static const struct heed_vendor vendor = {
         .kernel = heed_offload_kernel,
         .run = heed_opencl_run,
         .has_unit = heed_offload_has_unit,
+        .gemm = &heed_clblast,
+        .gemm_test = heed_offload_gemm_test,
     },
     .name = "opencl",
     .state_size = sizeof(struct heed_opencl_state),
@@ -46,6 +49,7 @@ static const struct heed_vendor vendor = {
     .kernel_create = heed_opencl_kernel_create,
     .kernel_destroy = heed_opencl_kernel_destroy,
     .identify = heed_opencl_identify,
+    .shape = heed_opencl_shape,
 };
 
 void heed_opencl_recall(uint32_t index, const struct heed_services *services,

@@ -47,28 +47,6 @@ static struct {
     struct found list[MAX_DEVICES];
 } machine = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Some drivers do not end a text that was cut, and some count no final NUL. */
-static void take_text(const char *text, size_t size, char *to, size_t room)
-{
-    size_t n = 0;
-
-    while (n < size && n + 1 < room && text[n] != '\0') {
-        to[n] = (unsigned char)text[n] < ' ' ? ' ' : text[n];
-        n++;
-    }
-    to[n] = '\0';
-}
-
-void heed_opencl_text(heed_opencl_info *get, void *object, uint32_t what, char *to, size_t size)
-{
-    char text[TEXT];
-    size_t n = 0;
-
-    if (get(object, what, sizeof(text), text, &n) != HEED_CL_SUCCESS)
-        n = 0;
-    take_text(text, n < sizeof(text) ? n : sizeof(text), to, size);
-}
-
 /* Numbers of 4 and of 8 bytes; size_t counts as 8. 0 when there is no answer. */
 static uint32_t ask32(const struct heed_opencl_api *api, void *device, uint32_t what)
 {
@@ -213,6 +191,14 @@ static void ask(const struct heed_opencl_api *api, void *platform, void *device,
     snprintf(out->reason, sizeof(out->reason), "%s", reason != NULL ? reason : "");
 }
 
+/* shape: 0: not forced. */
+static uint32_t shape_of(const struct found *found, uint32_t shape)
+{
+    if (shape != 0)
+        return shape;
+    return found->type & HEED_CL_DEVICE_TYPE_CPU ? HEED_SHAPE_LANES : HEED_SHAPE_WORKGROUP;
+}
+
 /* A processor is given wide vectors and no barriers, all else work-groups. */
 static struct heed_device_traits traits_of(const struct found *found, uint32_t shape)
 {
@@ -343,6 +329,14 @@ void heed_opencl_device_describe(uint32_t index, heed_device_props *props)
     else
         snprintf(props->name, sizeof(props->name), "opencl:%u:%s", (unsigned)place,
                  shape_names[shape - HEED_SHAPE_LANES]);
+}
+
+uint32_t heed_opencl_shape(uint32_t index)
+{
+    uint32_t place, shape;
+    const struct found *const found = find(index, &place, &shape);
+
+    return found != NULL ? shape_of(found, shape) : 0;
 }
 
 uint32_t heed_opencl_identify(uint32_t index, struct heed_hash *hash)

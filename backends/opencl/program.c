@@ -64,6 +64,30 @@ static void fetch_log(struct build *b)
     heed_offload_free(b->d, log, bytes + 1, 1);
 }
 
+/* ---- texts of platforms and devices ------------------------------------- */
+
+/* Some drivers do not end a text that was cut, and some count no final NUL. */
+static void take_text(const char *text, size_t size, char *to, size_t room)
+{
+    size_t n = 0;
+
+    while (n < size && n + 1 < room && text[n] != '\0') {
+        to[n] = (unsigned char)text[n] < ' ' ? ' ' : text[n];
+        n++;
+    }
+    to[n] = '\0';
+}
+
+void heed_opencl_text(heed_opencl_info *get, void *object, uint32_t what, char *to, size_t size)
+{
+    char text[NAME_BYTES];
+    size_t n = 0;
+
+    if (get(object, what, sizeof(text), text, &n) != HEED_CL_SUCCESS)
+        n = 0;
+    take_text(text, n < sizeof(text) ? n : sizeof(text), to, size);
+}
+
 /* ---- the cache --------------------------------------------------------- */
 
 static void hash_text(struct heed_hash *hash, heed_opencl_info *get, void *object, uint32_t what)

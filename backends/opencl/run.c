@@ -218,6 +218,44 @@ static heed_status put_launches(struct chain *c, const struct heed_work *work)
     return status;
 }
 
+/* What comes later waits for what was put before and for the waits, which no library is told of.
+ * event: NULL: none wanted. */
+static heed_status put_barrier(struct chain *c, void **event)
+{
+    void *const *list;
+    const uint32_t n = wait_list(c, &list);
+
+    return heed_opencl_check(c->d,
+                             c->d->api->EnqueueBarrierWithWaitList(c->queue->queue, n, list, event),
+                             "clEnqueueBarrierWithWaitList", c->detail);
+}
+
+/* The calls of a product share the workspace, so one follows another in any queue. A barrier with
+ * waits waits for these alone: in an out-of-order queue the calls before need one of their own. */
+static heed_status put_product(struct chain *c, const struct heed_work *work)
+{
+    const struct heed_gemm_plan *const gemm = work->gemm;
+    const int64_t calls = gemm != NULL ? heed_gemm_calls(gemm) : 0;
+    heed_status status = HEED_OK;
+    void *const *list;
+
+    if (calls > 0 && wait_list(c, &list) > 0)
+        status = put_barrier(c, NULL);
+    for (int64_t i = 0; i < calls && status >= 0; i++) {
+        const struct heed_gemm_place place = heed_gemm_at(gemm, work, i);
+        void *event = NULL;
+
+        status = gemm->provider->enqueue(c->d, c->queue, gemm, &place, c->detail);
+        if (status >= 0 && c->queue->out_of_order) {
+            follow(c, NULL);
+            c->n_waits = 0;
+            status = put_barrier(c, &event);
+            follow(c, event);
+        }
+    }
+    return status;
+}
+
 /* The event of all that was put: that of the last launch, or of a marker where there is none. */
 static heed_status take_event(struct chain *c, void **event)
 {
@@ -278,6 +316,8 @@ heed_status heed_opencl_run(void *state, const struct heed_work *work,
         status = begin(&c);
     if (status >= 0 && work->n_buffers > HEED_BUFFERS_SMALL)
         status = put_places(&c, work);
+    if (status >= 0)
+        status = put_product(&c, work);
     if (status >= 0)
         status = put_launches(&c, work);
     if (status >= 0 && work->event != NULL)

@@ -7,6 +7,7 @@
 #ifndef HEED_BACKENDS_OPENCL_STATE_H
 #define HEED_BACKENDS_OPENCL_STATE_H
 
+#include "../device/gemm.h"
 #include "../device/offload.h"
 #include "api.h"
 
@@ -66,13 +67,9 @@ void heed_opencl_hash(const struct heed_opencl_api *, void *platform, void *devi
                       struct heed_hash *);
 /* The same of listed device `index`; 0: there is none. */
 uint32_t heed_opencl_identify(uint32_t index, struct heed_hash *);
+uint32_t heed_opencl_shape(uint32_t index);
 /* recall of heed_backend_offload. */
 void heed_opencl_recall(uint32_t index, const struct heed_services *, heed_device_props *);
-
-/* What the API gives for texts of a device and of a platform; the text is cut to size, "" when it
- * cannot be had. */
-typedef int32_t heed_opencl_info(void *object, uint32_t what, size_t, void *to, size_t *size);
-void heed_opencl_text(heed_opencl_info *, void *object, uint32_t what, char *to, size_t size);
 
 /* ---- memory.c ---- */
 
@@ -103,7 +100,16 @@ uint32_t heed_opencl_event_over(heed_device *, void *event);
 heed_status heed_opencl_event_ask(struct heed_opencl_state *, void *event, int32_t *outcome,
                                   struct heed_error_detail *);
 
+/* ---- gemm.c ---- */
+
+extern const struct heed_gemm_provider heed_clblast;
+
 /* ---- program.c, run.c ---- */
+
+/* What the API gives for texts of a device and of a platform; the text is cut to size, "" when it
+ * cannot be had. */
+typedef int32_t heed_opencl_info(void *object, uint32_t what, size_t, void *to, size_t *size);
+void heed_opencl_text(heed_opencl_info *, void *object, uint32_t what, char *to, size_t size);
 
 heed_status heed_opencl_kernel_create(void *state, enum heed_kernel, uint32_t large,
                                       void **compiled, struct heed_error_detail *);

@@ -252,6 +252,14 @@ HEED_API HEED_MUST_CHECK heed_status heed_act_run(const heed_plan *plan, heed_qu
  * terms more (Higham 2002, section 4.2); it is finite while 1 + gamma times that sum is. `act` is a
  * HEED_ACT_* of the rounded sum. HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section
  * 15.
+ *
+ * With HEED_NUMERICS_FAST a GPU's plan may go to the library that heed_device_gemm() names, and
+ * heed_plan_info() then says FAST and "linear-gemm" with the library's name. It does where kernel
+ * is 0 or 1, or windows neither overlap nor leave x and their elements follow each other; w is in
+ * no blocks; and in x, w and y either the channels or the rows, the outputs, lie side by side.
+ * gamma is then that of all terms, in any order (of x and w in halves of one type four times
+ * that), subnormal numbers may count as zeros, y may be -0, and the bits may depend on addresses
+ * and on the batch. All other plans get those of EXACT.
  */
 typedef struct heed_linear_desc {
     uint32_t size, flags;         /**< flags: HEED_PLAN_*. */

@@ -445,3 +445,20 @@ heed_status heed_device_listing(const heed_device *device, heed_device_props *pr
     }
     return heed_sized_out(props, HEED_DEVICE_PROPS_V1, known, sizeof(*known));
 }
+
+heed_status heed_device_gemm(const heed_device *device, char *text, size_t size)
+{
+    const struct heed_offload_device *const offload =
+        (const struct heed_offload_device *)(const void *)device;
+    uint32_t open;
+
+    if (device == NULL || text == NULL)
+        return HEED_E_NULL;
+    if (size == 0)
+        return HEED_E_VALUE;
+    text[0] = '\0';
+    if (!is_offload(device) || device->backend->offload->gemm == NULL)
+        return HEED_E_UNSUPPORTED;
+    open = atomic_load_explicit(&offload->opened, memory_order_acquire);
+    return device->backend->offload->gemm(device, open && device->state != NULL, text, size);
+}

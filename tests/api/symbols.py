@@ -30,11 +30,13 @@ IMPORTS = re.compile(r"""^(
   | __isoc23_strto(l|ul|ll|ull) | __(u?div|u?mod|mul)(t|d)i[34]
   | __(atomic|aarch64)_[a-z0-9_]+
 )$""", re.VERBOSE)
-# Objects that may import more: files are for the cache of compiled kernels alone.
+# Objects that may import more: files are for the cache of compiled kernels alone, and the name of a
+# vendor's library is that of its file.
 SPECIAL = {
     "lib_core_threads.c.o": re.compile(
         r"getpid|clock_gettime|sched_yield|sigfillset|pthread_(create|join|sigmask|cond_(init|wait|signal"
         r"|broadcast|destroy))"),
+    "backends_device_process.c.o": re.compile(r"dladdr|realpath(\$\w+)?"),
     "backends_device_cache.c.o": re.compile(
         r"(__errno_location|__error|clock_gettime|close|f?stat(64)?|__fxstat(64)?|geteuid|getpid"
         r"|mkdir|open(at)?(64)?|read|renameat|unlinkat|write)(\$\w+)?"),

@@ -12,7 +12,14 @@
 
 /* What is alive, and which uses of it are mistakes. */
 enum fake_kind {
-    FAKE_CONTEXT, FAKE_QUEUE, FAKE_MEMORY, FAKE_PROGRAM, FAKE_MODULE, FAKE_KERNEL, FAKE_EVENT,
+    FAKE_CONTEXT,
+    FAKE_QUEUE,
+    FAKE_MEMORY,
+    FAKE_PROGRAM,
+    FAKE_MODULE,
+    FAKE_KERNEL,
+    FAKE_EVENT,
+    FAKE_PRODUCT, /* what a library of matrices makes */
     FAKE_KINDS
 };
 

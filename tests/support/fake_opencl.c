@@ -194,6 +194,15 @@ static void *CreateBuffer(void *context, uint64_t flags, size_t bytes, void *hos
     return memory;
 }
 
+/* Nobody of the tests asks for one but by mistake. */
+static void *CreateSubBuffer(void *memory, uint64_t flags, uint32_t kind, const void *region,
+                             int32_t *error)
+{
+    *error = memory && flags && kind && region ? fake_call(__func__) : -30;
+    fake_mistake(__func__);
+    return NULL;
+}
+
 /* ---- programs and kernels ---- */
 
 static void *CreateProgramWithSource(void *context, uint32_t n, const char **texts,
@@ -410,6 +419,16 @@ static int32_t EnqueueMarkerWithWaitList(void *queue, uint32_t n_waits, void *co
 
     if (code == HEED_CL_SUCCESS)
         put('m', queue, n_waits, waits, event);
+    return code;
+}
+
+static int32_t EnqueueBarrierWithWaitList(void *queue, uint32_t n_waits, void *const *waits,
+                                          void **event)
+{
+    const int32_t code = fake_call("EnqueueBarrierWithWaitList");
+
+    if (code == HEED_CL_SUCCESS)
+        put('b', queue, n_waits, waits, event);
     return code;
 }
 

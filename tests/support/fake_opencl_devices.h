@@ -71,6 +71,8 @@ static int32_t GetDeviceInfo(void *device, uint32_t what, size_t room, void *to,
         return answer_number(f->group_items, 8, room, to, size);
     case HEED_CL_DEVICE_MAX_COMPUTE_UNITS: return answer_number(3, 4, room, to, size);
     case HEED_CL_DEVICE_ADDRESS_BITS: return answer_number(f->address_bits, 4, room, to, size);
+    case HEED_CL_DEVICE_MEM_BASE_ADDR_ALIGN:
+        return answer_number(1024, 4, room, to, size);
     case HEED_CL_DEVICE_ENDIAN_LITTLE: return answer_number(f->little_endian, 4, room, to, size);
     case HEED_CL_DEVICE_AVAILABLE: return answer_number(f->available, 4, room, to, size);
     case HEED_CL_DEVICE_COMPILER_AVAILABLE: return answer_number(f->compiler, 4, room, to, size);

@@ -8,13 +8,11 @@
 #define HEED_TESTS_UNIT_VENDOR_WORLD_H
 
 #include "backends/cuda/state.h"
-#include "backends/device/selftest.h"
-#include "backends/kernels/attn/blob.h"
-#include "backends/kernels/selftest/selftest.h"
 #include "backends/opencl/state.h"
 #include "lib/core/context.h"
 #include "support/fake_cuda.h"
 #include "support/fake_opencl.h"
+#include "support/fake_right.h"
 #include "support/ledger.h"
 #include "support/suite.h"
 
@@ -290,19 +288,6 @@ static struct {
     int logged[LEVELS];      /* lines, by level */
     char line[512];                 /* the last of level 1 */
 } world;
-
-/* A device whose arithmetic is right: its self-test is that of the host. */
-static inline void compute_right(unsigned items, unsigned groups, const void *blob, void *output)
-{
-    const char *const inputs = (const char *)blob + sizeof(struct hk_plan);
-
-    for (unsigned i = 0; items == 1 && groups == HEED_TEST_GROUPS && i < groups; i++) {
-        struct hk_test_input in;
-
-        memcpy(&in, inputs + i * sizeof(in), sizeof(in));
-        hk_test_group(&in, (uint32_t *)output + i * HK_TEST_WORDS);
-    }
-}
 
 static void world_log(void *context, uint32_t level, const char *text)
 {

@@ -36,6 +36,7 @@ struct message {
     uint32_t what, index;
     heed_device_props props;
     heed_report report;
+    char gemm[ASK_GEMM];
 };
 
 /* ---- the child ---------------------------------------------------------- */
@@ -73,8 +74,10 @@ static void tell_device(int to, uint32_t index, const heed_device *device, bool 
 
     tell_name(to, OPENING, index, device);
     message.props.size = sizeof message.props;
-    if ((open ? heed_device_info : heed_device_listing)(device, &message.props) >= 0)
-        tell(to, &message);
+    if ((open ? heed_device_info : heed_device_listing)(device, &message.props) < 0)
+        return;
+    (void)!heed_device_gemm(device, message.gemm, sizeof message.gemm); /* empty: none is known */
+    tell(to, &message);
 }
 
 static bool opens(const struct ask *ask, const heed_device *device)
@@ -180,14 +183,20 @@ static void end(struct asked *asked, int seconds)
     child_end(&asked->child);
 }
 
-static heed_status add(struct found *found, const heed_device_props *props)
+static heed_status add(struct found *found, const heed_device_props *props, const char *gemm)
 {
     heed_device_props *const longer =
         realloc(found->devices, (found->count + 1u) * sizeof *found->devices);
+    void *texts;
 
     if (longer == NULL)
         return HEED_E_NOMEM;
     found->devices = longer;
+    texts = realloc(found->gemm, (found->count + 1u) * sizeof *found->gemm);
+    if (texts == NULL)
+        return HEED_E_NOMEM;
+    found->gemm = texts;
+    snprintf(found->gemm[found->count], sizeof *found->gemm, "%s", gemm);
     found->devices[found->count++] = *props;
     if (props->kind < ASK_KINDS)
         found->built[props->kind] = true;
@@ -200,7 +209,8 @@ static heed_status take(struct found *found, const struct message *message, heed
     case PREFERRED:
         snprintf(found->preferred, sizeof found->preferred, "%s", message->props.name);
         break;
-    case DEVICE: return add(found, &message->props);
+    case DEVICE:
+        return add(found, &message->props, message->gemm);
     case MISSING:
         if (message->index < ASK_KINDS) {
             found->missing[message->index] = message->report;
@@ -227,7 +237,7 @@ static heed_status add_broken(struct found *found, const struct asked *asked)
                  : strncmp(props.name, "cuda", 4) == 0 ? HEED_DEVICE_CUDA
                                                        : HEED_DEVICE_PLUGIN;
     snprintf(props.reason, sizeof props.reason, "%s", asked->fate);
-    return add(found, &props);
+    return add(found, &props, "");
 }
 
 /* Which driver it was cannot be told: those of all vendors are listed in one go. */

@@ -10,10 +10,11 @@
 #include <heed/heed.h>
 #include <stdbool.h>
 
-enum { ASK_KINDS = HEED_DEVICE_PLUGIN + 1 };
+enum { ASK_KINDS = HEED_DEVICE_PLUGIN + 1, ASK_GEMM = 128 };
 
 struct found {
     heed_device_props *devices;
+    char (*gemm)[ASK_GEMM]; /* of each device, heed_device_gemm()'s words */
     uint32_t count;
     char preferred[64];                 /* name of the default device; "" when there is none */
     bool built[ASK_KINDS];
@@ -26,7 +27,7 @@ struct ask {
     const char *device;                 /* open this one, the others are only listed; NULL: none */
 };
 
-/* Fills found, of which devices is to be freed. A failure's report is in *why. */
+/* Fills found, of which devices and gemm are to be freed. A failure's report is in *why. */
 heed_status ask_devices(const heed_runtime_desc *, const struct ask *, struct found *,
                         heed_report *why);
 

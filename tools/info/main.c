@@ -71,6 +71,8 @@ static void print_json(const struct found *found)
         text_json_string(stdout, p->description);
         printf(",\"reason\":");
         text_json_string(stdout, p->reason);
+        printf(",\"gemm\":");
+        text_json_string(stdout, found->gemm[i]);
         putchar('}');
     }
     comma = "";
@@ -100,6 +102,21 @@ static int widest(const struct found *found, size_t offset, size_t least)
             width = length;
     }
     return (int)width;
+}
+
+/* Of devices that use one, the library behind FAST, or why it is not there. */
+static void print_gemm(const struct found *found, int names)
+{
+    bool first = true;
+
+    for (uint32_t i = 0; i < found->count; i++) {
+        if (found->gemm[i][0] == '\0')
+            continue;
+        if (first)
+            printf("\n%-*s  %s\n", names, "device", "products of matrices for FAST");
+        first = false;
+        printf("%-*s  %s\n", names, found->devices[i].name, found->gemm[i]);
+    }
 }
 
 static void print_table(const struct found *found)
@@ -134,6 +151,7 @@ static void print_table(const struct found *found)
             printf("refused: %s (%s)\n", p->reason[0] != '\0' ? p->reason : "no reason given",
                    heed_status_name(p->usable));
     }
+    print_gemm(found, names);
     for (uint32_t kind = 1; kind < N_KINDS; kind++) {
         if (found->missing[kind].status < 0)
             printf("\n%s\n", found->missing[kind].message);
@@ -162,6 +180,7 @@ static bool keep_one(struct found *found, const char *name)
         if (strcmp(found->devices[i].name, name) != 0)
             continue;
         found->devices[0] = found->devices[i];
+        memmove(found->gemm[0], found->gemm[i], sizeof *found->gemm);
         found->count = 1;
         return true;
     }
@@ -197,6 +216,7 @@ static int print_devices(const heed_runtime_desc *desc, const struct ask *ask, b
     else
         print_table(&found);
     free(found.devices);
+    free(found.gemm);
     return code;
 }
 
@@ -260,7 +280,9 @@ static const struct command command = {
     .what = "Prints heed's version, the backends compiled in, and every device with the reason\n"
             "why it cannot be used, or gives other bits than the reference, if so. Devices are\n"
             "asked for in a process of their own: one that hangs or aborts costs its line, not\n"
-            "the list. Those that are not the host's are listed without being opened; --test\n"
+            "the list. Below stand the libraries that multiply matrices for FAST, with their\n"
+            "versions, or why they are not used. Those that are not the host's are listed without "
+            "being opened; --test\n"
             "opens them.\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -103,6 +103,10 @@ void say_rounded(struct answer *a, int array, int64_t index, double canonical, d
 
 void answer_loosen(struct answer *a)
 {
+    if (a->p->op->fast && !a->loose) {
+        a->loose = true;
+        a->p->op->say(a->p, a);
+    }
     for (int i = 0; i < a->p->op->n_arrays; i++) {
         for (int64_t e = 0; a->said[i] && e < cf_array_count(&a->p->part[i].a); e++) {
             if (a->said[i][e].kind == SAID_BITS && a->said[i][e].bound > 0)
@@ -121,7 +125,7 @@ static void blame(struct verdict *v, const struct part *part, int64_t index, con
 }
 
 static void element_judge(const struct part *part, const struct said *s, const struct array *out,
-                          const struct array *old, int64_t i, uint32_t families,
+                          const struct array *old, int64_t i, bool signs, uint32_t families,
                           struct verdict *v)
 {
     const int64_t got = out->dtype == HEED_I64 ? cf_array_int(out, i)
@@ -148,13 +152,17 @@ static void element_judge(const struct part *part, const struct said *s, const s
         const double q = fabs(x - s->value) / s->bound;
 
         v->judged++;
-        if (!(q <= 1) || (x == 0 && signbit(x))) {
+        if (!(q <= 1) || (x == 0 && signbit(x) && !signs)) {
             char what[120];
 
             snprintf(what, sizeof what, "wanted %a got %a, error/bound %.3g", s->value, x, q);
             blame(v, part, i, what);
         }
         v->worst = q > v->worst ? q : v->worst;
+    } else if (s->kind == SAID_NAN && families & FAMILY_BOUND) {
+        v->judged++;
+        if (!isnan(cf_decode(out->dtype, (uint32_t)got)))
+            blame(v, part, i, "wanted NaN, got a number or infinity");
     } else if (s->kind == SAID_INFINITE && families & FAMILY_BOUND) {
         v->judged++;
         if (isfinite(cf_decode(out->dtype, (uint32_t)got)))
@@ -181,7 +189,8 @@ void fixed_judge(const struct fixed_problem *p, const struct answer *a,
         if (!fixed_writes(p, i))
             continue;
         for (int64_t e = 0; e < cf_array_count(&part->a) && !v->failed; e++)
-            element_judge(part, &a->said[i][e], &call->out[i], &call->old[i], e, families, v);
+            element_judge(part, &a->said[i][e], &call->out[i], &call->old[i], e, a->loose, families,
+                          v);
     }
     if (p->op->judge && !v->failed && families & (FAMILY_EXACT | FAMILY_BOUND))
         judge_own(p, a, call, v);

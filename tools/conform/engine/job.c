@@ -71,14 +71,14 @@ heed_status cf_workspace_make(struct workspace *w, const struct target *on, cons
                              NULL);
     if (status < 0)
         return status;
-    /* A cl_mem is no address: its own beginning is aligned. */
+    /* A cl_mem is no address: its own beginning is aligned, and the workspace lies behind that. */
     const uint64_t rest =
         device.kind == HEED_DEVICE_OPENCL ? 0
                                           : (uint64_t)(uintptr_t)w->made.handle %
                                                 props.workspace_align;
 
     w->at = w->made;
-    w->at.offset = rest ? props.workspace_align - rest : 0;
+    w->at.offset = rest || device.kind == HEED_DEVICE_OPENCL ? props.workspace_align - rest : 0;
     w->size = props.workspace_size;
     bytes = malloc((size_t)dirty);
     if (!bytes)

@@ -79,13 +79,14 @@ struct fixed_problem {
 
 /* What the oracle says of an element of an output or state. */
 enum {
-    SAID_NOTHING, /* of an output: the oracle is incomplete; of a state: what it held */
-    SAID_BITS,    /* these bits */
-    SAID_NEAR,    /* value, within bound */
-    SAID_OWN,     /* the operation's own judge looks at it */
-    SAID_ANY,     /* that, and devices may differ */
+    SAID_NOTHING,  /* of an output: the oracle is incomplete; of a state: what it held */
+    SAID_BITS,     /* these bits */
+    SAID_NEAR,     /* value, within bound */
+    SAID_OWN,      /* the operation's own judge looks at it */
+    SAID_ANY,      /* that, and devices may differ */
+    SAID_NAN,      /* whatever its sign and payload */
     SAID_INFINITE, /* no finite number */
-    SAID_VAGUE    /* out of the oracle's range */
+    SAID_VAGUE     /* out of the oracle's range */
 };
 struct said {
     int kind;
@@ -94,6 +95,7 @@ struct said {
 };
 struct answer {
     const struct fixed_problem *p;
+    bool loose; /* by the bound of FAST, where the operation has one of its own */
     struct said *said[MAX_PARTS];  /* of outputs and states */
     unsigned char *read[MAX_PARTS]; /* elements of inputs that the definition reads */
 };
@@ -161,6 +163,9 @@ struct fixed {
     void (*spread)(const struct fixed_problem *, int array, heed_tensor *);
     void (*numbers)(const struct fixed_problem *, void *desc); /* all but size, tensors, flags */
     void (*say)(const struct fixed_problem *, struct answer *);
+    /* FAST has a bound of its own, which say() knows: what delivers FAST promises no bits, and its
+     * zeros may have signs. */
+    bool fast;
     /* NULL, or: judges elements that are SAID_OWN or SAID_ANY. */
     void (*judge)(const struct fixed_problem *, const struct answer *, const struct fixed_call *,
                   struct verdict *);
@@ -317,7 +322,8 @@ void say_float(struct answer *, int array, int64_t index, double exact); /* roun
 void say_near(struct answer *, int array, int64_t index, double value, double bound);
 /* The bits of the canonical arithmetic, which rounds; other orders are within the bound. */
 void say_rounded(struct answer *, int array, int64_t index, double canonical, double bound);
-/* For kernels that do not claim the canonical bits: such elements are SAID_NEAR. */
+/* For kernels that do not claim the canonical bits: such elements are SAID_NEAR, by the bound of
+ * FAST. */
 void answer_loosen(struct answer *);
 void say_kind(struct answer *, int array, int64_t index, int kind);
 /* Judges a call's outputs; families: FAMILY_EXACT and FAMILY_BOUND as wanted. */

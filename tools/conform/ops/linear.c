@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * linear: its table and its oracle (heed/nn.h): sums in double, with a bound on the roundings of
- * docs/numerics.md, section 15.
+ * docs/numerics.md, section 15, and on those of FAST.
  */
 #include "activation.h"
 #include "operations.h"
@@ -138,7 +138,9 @@ static void numbers(const struct fixed_problem *p, void *desc)
 /* A sum so far: finite terms in double, how large they are together, those that are not finite. */
 struct sum {
     double value, size, other; /* other: 0, an infinity, NaN */
-    double roundings;          /* of the canonical order, at most */
+    double roundings;          /* at most: of the canonical order, or of any order (FAST) */
+    double flushed;            /* size of terms that are 0 where subnormals count as zeros */
+    bool vague;                /* such a term is not finite, and would be NaN */
 };
 
 static void sum_add(struct sum *s, double term)
@@ -149,6 +151,34 @@ static void sum_add(struct sum *s, double term)
     } else {
         s->other += term;
     }
+}
+
+static bool is_subnormal(double x)
+{
+    return x != 0 && fabs(x) < 0x1p-126;
+}
+
+static void sum_product(struct sum *s, double x, double w)
+{
+    sum_add(s, x * w);
+    if (!is_subnormal(x) && !is_subnormal(w))
+        return;
+    if (isfinite(x * w))
+        s->flushed += fabs(x * w);
+    else
+        s->vague = true;
+}
+
+/* FAST (docs/numerics.md, section 15): a product and an addition cost a rounding each in any order;
+ * products of halves of one type may go through a matrix unit, where one costs 2^-22. */
+static double roundings_of(const struct fixed_problem *p, bool loose)
+{
+    const double terms = (double)(p->n[N_TAPS] * p->c.v[C_IN]);
+    const uint32_t x = p->part[X].a.dtype, w = p->part[W].a.dtype;
+
+    if (loose)
+        return x == w && x != HEED_F32 ? 4 * terms : terms;
+    return terms < 256 ? terms : 256 + ceil(terms / 256);
 }
 
 static int64_t first_row(const struct fixed_problem *p, int64_t i)
@@ -162,15 +192,14 @@ static struct sum sum_of(const struct fixed_problem *p, struct answer *a, int64_
                          int64_t i, int64_t o)
 {
     const int64_t in = p->c.v[C_IN], head = p->part[W].a.shape[1] == 1 ? 0 : h;
-    const double terms = (double)(p->n[N_TAPS] * in);
-    struct sum s = { .roundings = terms < 256 ? terms : 256 + ceil(terms / 256) };
+    struct sum s = { .roundings = roundings_of(p, a->loose) };
 
     for (int64_t tap = 0; tap < p->n[N_TAPS]; tap++) {
         const int64_t row = first_row(p, i) + tap;
 
         for (int64_t c = 0; c < in && row >= 0 && row < p->c.v[C_N]; c++)
-            sum_add(&s, answer_real(a, X, part_at(&p->part[X], b, h, row, c)) *
-                            answer_real(a, W, part_at(&p->part[W], 0, head, o, tap * in + c)));
+            sum_product(&s, answer_real(a, X, part_at(&p->part[X], b, h, row, c)),
+                        answer_real(a, W, part_at(&p->part[W], 0, head, o, tap * in + c)));
     }
     return s;
 }
@@ -188,15 +217,22 @@ static void say_number(const struct fixed_problem *p, struct answer *a, int64_t 
         say_kind(a, Y, index, SAID_VAGUE);
 }
 
-/* Roundings of single addends, bias and `add`, come on top of those of the sum. */
+/* Roundings of single addends, bias and `add`, come on top of those of the sum. Of FAST each
+ * product and each addition may also lose what is subnormal. */
 static void say_output(const struct fixed_problem *p, struct answer *a, int64_t index,
                        const struct sum *s, int addends)
 {
     const double n = u * (s->roundings + addends), gamma = n / (1 - n);
-    const double off = gamma * s->size + 0x1p-149 * (s->roundings + addends);
+    const double off =
+        gamma * s->size + (a->loose ? s->flushed + 0x1p-126 * (2 * s->roundings + addends)
+                                    : 0x1p-149 * (s->roundings + addends));
     const uint32_t kind = (uint32_t)p->c.v[C_ACT];
 
-    if (isnan(s->other))
+    if (a->loose && s->vague)
+        say_kind(a, Y, index, SAID_VAGUE);
+    else if (a->loose && isnan(s->other))
+        say_kind(a, Y, index, SAID_NAN);
+    else if (isnan(s->other))
         say_float(a, Y, index, (double)NAN);
     else if (isinf(s->other) && s->size < 0x1p127)
         say_float(a, Y, index, activation(kind, s->other));
@@ -317,6 +353,7 @@ const struct fixed fixed_linear = {
     .spread = spread,
     .numbers = numbers,
     .say = say,
+    .fast = true,
     .in_place = { { Y, ADD } },
     .n_in_place = 1,
     .desc_numbers = desc_numbers,

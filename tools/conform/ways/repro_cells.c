@@ -84,6 +84,7 @@ static struct repro_cell said_cell(const struct said *said, const struct operand
         return (struct repro_cell){ .kind = REPRO_BITS, .bits = (uint64_t)said->bits };
     case SAID_NEAR:
         return (struct repro_cell){ REPRO_WITHIN, 0, said->value, said->bound };
+    case SAID_NAN:
     case SAID_INFINITE:
         return (struct repro_cell){ .kind = REPRO_NOT_FINITE };
     case SAID_NOTHING:
