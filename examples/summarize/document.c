@@ -61,7 +61,8 @@ static bool split_block(struct document *doc, const struct block *b, int32_t tur
 {
     struct sentence s = {
         .begin = b->text_begin, .label_begin = b->label_begin, .label_end = b->label_end,
-        .turn = turn, .worth = (int8_t)worth_of[b->kind]
+        .turn = turn, .worth = (int8_t)worth_of[b->kind], .item = b->kind == BLOCK_ITEM,
+        .spoken = b->kind == BLOCK_TURN || b->label_end > b->label_begin
     };
     bool cut = false, before;
 
@@ -145,10 +146,11 @@ bool document_split(struct document *doc, const struct stream *stream,
         good = split_block(doc, b, turn);
     }
     crowded = doc->crowded;
+    if (good)
+        find_candidates(doc);
+    good = good && document_judge(doc);
     if (!good)
         document_finish(doc);
-    else
-        find_candidates(doc);
     doc->crowded = crowded;
     return good;
 }

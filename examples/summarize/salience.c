@@ -8,6 +8,9 @@
  *   score = 0.4 mass + 0.5 topic + 0.4 relation + 0.2 names - 0.45 address - 0.3 stumbling
  *         + 0.4 min(words / 12, 1) + 0.17 log(1 + words of the turn) + 0.9 exp(-i / (n / 20))
  *         + 0.3 if a word says that something was settled ("decided")
+ *         + expository (7 exp(-before / 200) + 1.5 exp(-within / 40))
+ *
+ * before, within: words of candidates since the start of the document and of the section.
  *
  * mass       the logarithm of the attention received
  * topic      words that many sentences have say what the document is about (Luhn 1958)
@@ -41,12 +44,16 @@ static const double turn_weight = 0.17;
 static const double outcome_weight = 0.3;
 static const double start_weight = 0.9;
 static const double start_share = 0.05;    /* of the document: where the start fades */
+/* What explains says first what it is about, as a whole and in each section; in words. */
+static const double lead_weight = 7, lead_words = 200;
+static const double section_weight = 1.5, section_words = 40;
 
 const char *const salience_names[SALIENCE_PARTS] = {
     [PART_MASS] = "mass", [PART_TOPIC] = "topic", [PART_RELATION] = "relation",
     [PART_NAMES] = "names", [PART_ADDRESS] = "address", [PART_STUMBLING] = "stumbling",
     [PART_LENGTH] = "length", [PART_TURN] = "turn", [PART_POSITION] = "position",
-    [PART_OUTCOME] = "outcome"
+    [PART_OUTCOME] = "outcome", [PART_LEAD] = "lead", [PART_SECTION] = "section",
+    [PART_COMPANY] = "company"
 };
 
 struct moments {
@@ -102,20 +109,56 @@ static int64_t turn_end(const struct document *doc, int64_t begin, int64_t *word
     return i;
 }
 
+/* Words of candidates before a sentence. */
+struct place {
+    int64_t before, within;                /* in the document; in its section */
+};
+
+/* Moves behind sentence i. A heading begins a section, unless it is the name of an item. */
+static void move_on(const struct document *doc, int64_t i, struct place *at)
+{
+    const struct sentence *const s = &doc->sentences[i];
+    const bool heading = s->worth == 1 && !s->candidate;
+
+    if (heading && i + 1 < doc->n && !s[1].item)
+        at->within = 0;
+    at->before += s->candidate ? s->words : 0;
+    at->within += s->candidate ? s->words : 0;
+}
+
 /* What length and place add to sentence i of n, in a turn of so many words. */
-static void place(const struct document *doc, int64_t i, int64_t turn_words, double *part)
+static void place(const struct document *doc, int64_t i, int64_t turn_words,
+                  const struct place *at, double *part)
 {
     const double words = (double)doc->sentences[i].words;
 
     part[PART_LENGTH] = length_weight * (words < full_length ? words / full_length : 1);
     part[PART_TURN] = turn_weight * log(1 + (double)turn_words);
     part[PART_POSITION] = start_weight * exp(-(double)i / (start_share * (double)doc->n));
+    part[PART_LEAD] = doc->expository * lead_weight * exp(-(double)at->before / lead_words);
+    part[PART_SECTION] = doc->expository * section_weight * exp(-(double)at->within / section_words);
+}
+
+/* A sentence that others come with is worth what they are worth together, by the mean. */
+static void keep_company(const struct document *doc, float *score, float (*parts)[SALIENCE_PARTS])
+{
+    for (int64_t i = doc->n - 1; i >= 0; i--) {
+        const int needs = doc->sentences[i].needs;
+        const float alone = score[i];
+
+        for (int k = 1; k <= needs; k++)
+            score[i] += score[i - k];
+        score[i] /= (float)(needs + 1);
+        if (parts)
+            parts[i][PART_COMPANY] = score[i] - alone;
+    }
 }
 
 void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
                     float *score, float (*parts)[SALIENCE_PARTS])
 {
     struct moments moments[TRAITS];
+    struct place at = { 0 };
     int64_t end = 0, words = 0;
 
     find_moments(v, mass, moments);
@@ -124,7 +167,8 @@ void salience_score(const struct document *doc, const struct vectors *v, const f
 
         if (i == end)
             end = turn_end(doc, i, &words);
-        place(doc, i, words, part);
+        place(doc, i, words, &at, part);
+        move_on(doc, i, &at);
         part[PART_OUTCOME] = v->manner[i].outcome > 0 ? outcome_weight : 0;
         if (mass[i] > 0) {
             traits_of(&v->manner[i], mass[i], part);
@@ -138,4 +182,5 @@ void salience_score(const struct document *doc, const struct vectors *v, const f
         }
         score[i] = (float)sum;
     }
+    keep_company(doc, score, parts);
 }

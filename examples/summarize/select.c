@@ -13,6 +13,8 @@
  *
  * Crowding: of two sentences of like worth the one from a segment with fewer chosen words is taken.
  *
+ * A sentence that needs those before it (cohesion.c) is taken together with them or not at all.
+ *
  * A sentence of which more than COMMON_WORDS of 100 content words are in a chosen one says it again
  * and is not taken. One that has a short chosen one in it, and says more, may be.
  */
@@ -172,6 +174,7 @@ struct choice {
     const struct document *doc;
     const struct vectors *vectors;
     const float *score;
+    const bool *chosen;            /* [doc->n] */
     bool *usable, *fits;           /* [doc->n] */
     float *likeness;               /* to the first known[i] that were chosen, [doc->n] */
     int64_t *known;
@@ -252,14 +255,29 @@ static void liken(struct choice *c, int64_t pick)
     }
 }
 
-/* New candidates, among the sentences that fit into `left` words. */
-static bool ask(struct choice *c, int64_t left, struct failure *why)
+/* What is left of the budget. */
+struct room {
+    int64_t words, sentences;
+};
+
+/* Whether sentence i fits, with those it needs that are not chosen yet. */
+static bool fits(const struct choice *c, int64_t i, struct room room)
+{
+    for (int64_t j = i - c->doc->sentences[i].needs; j <= i; j++) {
+        room.sentences -= !c->chosen[j];
+        room.words -= c->chosen[j] ? 0 : words_of(c->doc, j);
+    }
+    return room.words >= 0 && room.sentences >= 0;
+}
+
+/* New candidates, among the sentences that fit. */
+static bool ask(struct choice *c, struct room room, struct failure *why)
 {
     const int64_t n = c->end - c->first, most = c->most < n ? c->most : n;
     int64_t found = 0;
 
     for (int64_t i = c->first; i < c->end; i++)
-        c->fits[i] = c->usable[i] && words_of(c->doc, i) <= left;
+        c->fits[i] = c->usable[i] && fits(c, i, room);
     if (!attend_best(c->attend, c->score + c->first, c->fits + c->first, n, most, c->candidates,
                      why))
         return false;
@@ -280,8 +298,8 @@ static bool ask(struct choice *c, int64_t left, struct failure *why)
     return true;
 }
 
-/* The best candidate that fits into `left` words, or -1, and what it is worth. */
-static int64_t best(const struct choice *c, int64_t left, double *worth)
+/* The best candidate that fits, or -1, and what it is worth. */
+static int64_t best(const struct choice *c, struct room room, double *worth)
 {
     int64_t found = -1;
 
@@ -293,7 +311,7 @@ static int64_t best(const struct choice *c, int64_t left, double *worth)
         const double crowding = crowding_weight * fmax(shares - free_shares, 0);
         const double here = (double)c->score[j] - likeness - crowding;
 
-        if (c->usable[j] && words_of(c->doc, j) <= left && here > *worth) {
+        if (c->usable[j] && here > *worth && fits(c, j, room)) {
             *worth = here;
             found = j;
         }
@@ -303,6 +321,7 @@ static int64_t best(const struct choice *c, int64_t left, double *worth)
 
 static void pick(struct summary *s, struct choice *c, int64_t i, double worth)
 {
+    c->usable[i] = false;
     s->chosen[i] = true;
     s->rank[i] = (int32_t)c->n_picks;
     s->likeness[i] = (float)((double)c->score[i] - worth);
@@ -311,32 +330,51 @@ static void pick(struct summary *s, struct choice *c, int64_t i, double worth)
     liken(c, c->n_picks++);
 }
 
+/* Says sentence i and those it needs that are not chosen; nothing if one of them was said. */
+static bool say_all(struct choice *c, int64_t i, bool *again)
+{
+    const struct said before = *c->said;
+
+    *again = false;
+    for (int64_t j = i - c->doc->sentences[i].needs; j <= i && !*again; j++) {
+        if (!c->chosen[j] && !say(c->said, c->doc, j, again))
+            return false;
+    }
+    if (*again) {
+        c->said->n = before.n;
+        c->said->sentences = before.sentences;
+    }
+    return true;
+}
+
 /* Takes sentences as long as they fit; `room`: what the first one may have at least. *left is what
  * remains of the words. */
 static bool choose(struct summary *s, struct choice *c, int64_t *left, int64_t room,
                    int64_t most_picks, struct failure *why)
 {
     while (c->n_picks < most_picks) {
-        const int64_t fits = room > *left ? room : *left;
+        const struct room all = { room > *left ? room : *left, most_picks - c->n_picks };
         double worth;
-        const int64_t i = best(c, fits, &worth);
+        const int64_t i = best(c, all, &worth);
         bool again;
 
         if (worth <= c->floor && c->floor > -HUGE_VAL) {
-            if (!ask(c, fits, why))
+            if (!ask(c, all, why))
                 return false;
             continue;
         }
         if (i < 0)
             break;
         c->usable[i] = false;
-        if (!say(c->said, c->doc, i, &again))
+        if (!say_all(c, i, &again))
             return false;
-        if (again)
-            continue;
-        *left -= words_of(c->doc, i);
-        room = 0;
-        pick(s, c, i, worth);
+        for (int64_t j = i - c->doc->sentences[i].needs; j <= i && !again; j++) {
+            if (c->chosen[j])
+                continue;
+            *left -= words_of(c->doc, j);
+            pick(s, c, j, worth - (double)(c->score[i] - c->score[j]));
+        }
+        room = again ? room : 0;
     }
     return true;
 }
@@ -477,6 +515,7 @@ bool summary_choose(struct summary *s, struct attend *a, const struct document *
         good = say_once(s, doc, &said, score);
         s->words = printed_words(doc, s->chosen);
     } else {
+        c.chosen = s->chosen;
         good = choice_create(&c, budget) && choose_parts(s, &c, budget, sections, why);
         if (good && s->words == 0)
             choose_cut(s, doc, score, budget);

@@ -67,8 +67,11 @@ struct sentence {
     int32_t words, label_words;
     int32_t segment;
     int8_t worth;                      /* 2 prose, 1 a heading, 0 what is left out */
+    bool item;                         /* of a list */
     bool marked;                       /* a mark ends it */
     bool part;                         /* of a run that was cut */
+    bool spoken;                       /* somebody is said to say it */
+    int8_t needs;                      /* so many before it come with it: cohesion.c */
     bool candidate;                    /* a summary may have it */
 };
 
@@ -86,6 +89,7 @@ struct document {
     int64_t *segments;                 /* first sentence of each segment, then n */
     int64_t n_segments;
     int64_t words;                     /* without speakers */
+    double expository;                 /* 0: talk or a tale, 1: it explains, describes, reports */
     bool crowded;                      /* not split: TEXT_CROWDED sentences of too few bytes */
 };
 
@@ -98,6 +102,12 @@ struct stream;
 bool document_split(struct document *doc, const struct stream *stream,
                     const struct language *language);
 void document_finish(struct document *doc);
+
+/* ---- cohesion.c: what stands by itself ------------------------------------- */
+
+/* Finds what genre a document with candidates is of, which sentences lean on the one before, and
+ * drops candidates that do not stand by themselves. False: no memory. */
+bool document_judge(struct document *doc);
 
 /* ---- sentence.c: where sentences end ---------------------------------------- */
 
@@ -279,7 +289,8 @@ enum query_end query_add(struct attend *a, const struct document *doc, const str
 /* What a score is the sum of, each with its name. */
 enum {
     PART_MASS, PART_TOPIC, PART_RELATION, PART_NAMES, PART_ADDRESS, PART_STUMBLING,
-    PART_LENGTH, PART_TURN, PART_POSITION, PART_OUTCOME, SALIENCE_PARTS
+    PART_LENGTH, PART_TURN, PART_POSITION, PART_OUTCOME, PART_LEAD, PART_SECTION, PART_COMPANY,
+    SALIENCE_PARTS
 };
 extern const char *const salience_names[SALIENCE_PARTS];
 

@@ -1,0 +1,230 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What stands by itself. Talk and tales are told by marks that every language has: who speaks, and
+ * quotation marks at ends of sentences. What is neither explains, describes or reports: it is
+ * expository, and its sentences can be asked for more. A candidate is no half of one (a bracket or
+ * a quotation that is not closed, an end that begins with "of"), no title ("Use with the General
+ * Public License."), no copyright, and does not only send elsewhere ("See the manual.").
+ *
+ * A sentence leans on the one before if it begins with what points back: "this", "however", "the
+ * third is"; of expository text also "it", "but", and brackets around all of it. "This document" is
+ * at home.
+ */
+#include "language.h"
+#include "read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FIRST_WORDS = 3,
+    TITLE_WORDS = 14,
+    MOST_TOGETHER = 3              /* sentences that come with each other */
+};
+static const double quoted_share = 0.2;    /* of sentences, from here on a tale is one */
+static const double least_expository = 0.5;
+
+static uint32_t code_at(const char *at, const char *end)
+{
+    size_t taken;
+
+    return at < end ? utf8_next(at, end, &taken) : 0;
+}
+
+/* ---- genre -------------------------------------------------------------------- */
+
+/* Double ones, and the dash that does their work at the start of a line. */
+static bool is_quote(uint32_t code)
+{
+    return code == '"' || code == 0xAB || code == 0xBB || (code >= 0x201C && code <= 0x201E) ||
+           (code >= 0x300C && code <= 0x300F);
+}
+
+static uint32_t last_code(const char *begin, const char *end)
+{
+    const char *at = end - 1;
+
+    while (at > begin && ((unsigned char)*at & 0xC0) == 0x80 && end - at < 4)
+        at--;
+    return code_at(at, end);
+}
+
+static double expository_of(const struct document *doc)
+{
+    int64_t n = 0, spoken = 0, candidates = 0, quoted = 0;
+    double share;
+
+    for (int64_t i = 0; i < doc->n; i++) {
+        const struct sentence *const s = &doc->sentences[i];
+        const char *const begin = doc->text + s->begin, *const end = doc->text + s->end;
+        const uint32_t first = code_at(begin, end);
+
+        n++;
+        spoken += s->spoken;
+        candidates += s->candidate;
+        quoted += s->candidate && (is_quote(first) || first == 0x2014 ||
+                                   is_quote(last_code(begin, end)));
+    }
+    share = candidates > 0 ? (double)quoted / (double)candidates / quoted_share : 0;
+    return n > 0 && share < 1 ? (1 - share) * (1 - (double)spoken / (double)n) : 0;
+}
+
+/* ---- first words ----------------------------------------------------------------- */
+
+struct first_words {
+    char list[FIRST_WORDS][WORD_BYTES];    /* "": there are no more */
+    bool bracket;                          /* opens the sentence */
+    bool sign;                             /* what opens it is neither a letter nor a digit */
+    bool small;                            /* begins with a small letter */
+};
+
+static struct first_words first_words_of(const struct document *doc, const struct sentence *s)
+{
+    struct first_words words = { .bracket = doc->text[s->begin] == '(' };
+    const char *const end = doc->text + s->end;
+    const char *c = doc->text + s->begin;
+    size_t at = s->begin, taken;
+    uint32_t code = utf8_next(c, end, &taken);
+
+    while (c + taken < end && (is_quote(code) || strchr("([*_'`", (int)(code < 128 ? code : 'x')) ||
+                               code == 0x2018 || code == 0xBF || code == 0xA1)) {
+        c += taken;
+        code = utf8_next(c, end, &taken);
+    }
+    words.sign = !utf8_is_word(code);
+    words.small = utf8_is_lower(code);
+    for (int i = 0; i < FIRST_WORDS && word_spell(doc->text, &at, s->end, words.list[i]); i++)
+        ;
+    return words;
+}
+
+static bool is_in(const struct document *doc, enum start_kind kind, const char *word)
+{
+    return language_has(doc->language->starts[kind], word);
+}
+
+static bool is_relation(const struct document *doc, const char *word)
+{
+    return language_has(doc->language->of_kind[WORD_RELATION], word);
+}
+
+/* "This", "In this case", "The third is". */
+static bool points_back(const struct document *doc, const struct first_words *w)
+{
+    const char *const first = w->list[0], *const second = w->list[1];
+
+    if (is_in(doc, START_POINTS, first))
+        return !is_in(doc, START_SELF, second);
+    if (!is_relation(doc, first))
+        return false;
+    return (is_in(doc, START_POINTS, second) && !is_in(doc, START_SELF, w->list[2])) ||
+           is_in(doc, START_EXAMPLE, second) ||
+           (is_in(doc, START_ORDINAL, second) && language_is_stop(doc->language, w->list[2]));
+}
+
+/* "See", "Please see", "For more information". */
+static bool sends_away(const struct document *doc, const struct first_words *w)
+{
+    return is_in(doc, START_SENDS, w->list[0]) ||
+           is_in(doc, is_relation(doc, w->list[0]) ? START_MORE : START_SENDS, w->list[1]);
+}
+
+/* ---- halves ---------------------------------------------------------------------- */
+
+/* Whether brackets or double quotes of the sentence are open at its end, or close nothing. */
+static bool is_torn(const char *at, const char *end)
+{
+    int64_t round = 0, square = 0, straight = 0, curved = 0;
+    bool torn = false;
+
+    for (size_t taken; at < end; at += taken) {
+        const uint32_t code = utf8_next(at, end, &taken);
+
+        round += (code == '(') - (code == ')');
+        square += (code == '[') - (code == ']');
+        straight += code == '"';
+        curved += code == 0x201C || code == 0x201D || code == 0x201E;
+        torn = torn || code == '|' || round < 0 || square < 0;
+    }
+    return torn || round != 0 || square != 0 || straight % 2 != 0 || curved % 2 != 0;
+}
+
+/* Whether every word but small ones begins with a capital; one such word behind the first at
+ * least. */
+static bool is_title(const struct document *doc, const struct sentence *s)
+{
+    struct word word;
+    size_t at = s->begin;
+    int words = 0, capitals = 0;
+
+    if (s->words > TITLE_WORDS)
+        return false;
+    while (word_next(doc->language, doc->text, &at, s->end, &word)) {
+        if (word.ideograph || (word.key && !word.capital && words > 0))
+            return false;
+        capitals += word.key && words > 0;
+        words++;
+    }
+    return capitals > 0;
+}
+
+static bool is_whole(const struct document *doc, const struct sentence *s,
+                     const struct first_words *w)
+{
+    const char *const begin = doc->text + s->begin, *const end = doc->text + s->end;
+
+    return !w->sign && !(w->small && language_is_stop(doc->language, w->list[0])) &&
+           strcmp(w->list[0], "copyright") != 0 && code_at(begin, end) != 0xA9 &&
+           !sends_away(doc, w) && !is_torn(begin, end) && !is_title(doc, s);
+}
+
+/* Whether a question is all that its paragraph says: the heading of the answer. */
+static bool is_asked(const struct document *doc, int64_t i)
+{
+    const struct sentence *const s = &doc->sentences[i];
+
+    return (i == 0 || s[-1].turn != s->turn) && (i + 1 == doc->n || s[1].turn != s->turn) &&
+           doc->text[s->end - 1] == '?';
+}
+
+/* What a sentence is to a summary: whether it may be in one, and what must come with it. */
+static bool judge(struct document *doc, int64_t i, bool explains)
+{
+    struct sentence *const s = &doc->sentences[i];
+    const struct first_words words = first_words_of(doc, s);
+    const bool inside = i > 0 && s[-1].turn == s->turn;
+    bool leans = points_back(doc, &words) && (inside || explains);
+
+    s->needs = 0;
+    if (explains && (is_asked(doc, i) || !is_whole(doc, s, &words)))
+        return false;
+    leans = leans || (explains && (words.bracket || is_in(doc, START_JOINS, words.list[0])));
+    if (!leans)
+        return true;
+    if (!inside || !s[-1].candidate || s[-1].needs + 1 >= MOST_TOGETHER)
+        return false;
+    s->needs = (int8_t)(s[-1].needs + 1);
+    return true;
+}
+
+bool document_judge(struct document *doc)
+{
+    bool *const before = malloc(((size_t)doc->n + 1) * sizeof(*before));
+    int64_t kept = 0;
+
+    if (!before)
+        return false;
+    doc->expository = expository_of(doc);
+    for (int64_t i = 0; i < doc->n; i++) {
+        struct sentence *const s = &doc->sentences[i];
+
+        before[i] = s->candidate;
+        s->candidate = s->candidate && judge(doc, i, doc->expository >= least_expository);
+        kept += s->candidate;
+    }
+    for (int64_t i = 0; i < doc->n && kept == 0; i++)
+        doc->sentences[i].candidate = before[i];
+    free(before);
+    return true;
+}
