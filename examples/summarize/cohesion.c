@@ -20,9 +20,10 @@
 enum {
     FIRST_WORDS = 3,
     TITLE_WORDS = 14,
-    MOST_TOGETHER = 3              /* sentences that come with each other */
+    MOST_TOGETHER = 3,             /* sentences that come with each other */
+    LEAST_WORDS = 4                /* of a sentence to lean on */
 };
-static const double quoted_share = 0.2;    /* of sentences, from here on a tale is one */
+static const double quoted_share = 0.1;    /* of sentences, from here on a tale is one */
 static const double least_expository = 0.5;
 
 static uint32_t code_at(const char *at, const char *end)
@@ -34,11 +35,17 @@ static uint32_t code_at(const char *at, const char *end)
 
 /* ---- genre -------------------------------------------------------------------- */
 
-/* Double ones, and the dash that does their work at the start of a line. */
+/* A double one. */
 static bool is_quote(uint32_t code)
 {
     return code == '"' || code == 0xAB || code == 0xBB || (code >= 0x201C && code <= 0x201E) ||
            (code >= 0x300C && code <= 0x300F);
+}
+
+/* The dash that does the work of quotation marks at the start of what is said. */
+static bool is_dash(uint32_t code)
+{
+    return code == 0x2013 || code == 0x2014;
 }
 
 static uint32_t last_code(const char *begin, const char *end)
@@ -52,7 +59,7 @@ static uint32_t last_code(const char *begin, const char *end)
 
 static double expository_of(const struct document *doc)
 {
-    int64_t n = 0, spoken = 0, candidates = 0, quoted = 0;
+    int64_t n = 0, spoken = 0, candidates = 0, opened = 0, closed = 0;
     double share;
 
     for (int64_t i = 0; i < doc->n; i++) {
@@ -62,12 +69,17 @@ static double expository_of(const struct document *doc)
 
         n++;
         spoken += s->spoken;
-        candidates += s->candidate;
-        quoted += s->candidate && (is_quote(first) || first == 0x2014 ||
-                                   is_quote(last_code(begin, end)));
+        if (!s->candidate)
+            continue;
+        candidates++;
+        opened += is_quote(first) || is_dash(first);
+        closed += is_quote(last_code(begin, end)) || is_dash(first);
     }
-    share = candidates > 0 ? (double)quoted / (double)candidates / quoted_share : 0;
-    return n > 0 && share < 1 ? (1 - share) * (1 - (double)spoken / (double)n) : 0;
+    if (candidates == 0)
+        return 0;
+    /* Definitions only begin with what they define. */
+    share = (double)(opened < closed ? opened : closed) / (double)candidates / quoted_share;
+    return share < 1 ? (1 - share) * (1 - (double)spoken / (double)n) : 0;
 }
 
 /* ---- first words ----------------------------------------------------------------- */
@@ -132,7 +144,8 @@ static bool sends_away(const struct document *doc, const struct first_words *w)
 
 /* ---- halves ---------------------------------------------------------------------- */
 
-/* Whether brackets or double quotes of the sentence are open at its end, or close nothing. */
+/* Whether brackets or double quotes of the sentence are open at its end, or close nothing, or it
+ * has signs of a syntax, an address or a copyright. */
 static bool is_torn(const char *at, const char *end)
 {
     int64_t round = 0, square = 0, straight = 0, curved = 0;
@@ -145,7 +158,8 @@ static bool is_torn(const char *at, const char *end)
         square += (code == '[') - (code == ']');
         straight += code == '"';
         curved += code == 0x201C || code == 0x201D || code == 0x201E;
-        torn = torn || code == '|' || round < 0 || square < 0;
+        torn = torn || code == '|' || code == 0xA9 || round < 0 || square < 0 ||
+               (code == ':' && end - at > 2 && at[1] == '/' && at[2] == '/');
     }
     return torn || round != 0 || square != 0 || straight % 2 != 0 || curved % 2 != 0;
 }
@@ -175,17 +189,8 @@ static bool is_whole(const struct document *doc, const struct sentence *s,
     const char *const begin = doc->text + s->begin, *const end = doc->text + s->end;
 
     return !w->sign && !(w->small && language_is_stop(doc->language, w->list[0])) &&
-           strcmp(w->list[0], "copyright") != 0 && code_at(begin, end) != 0xA9 &&
+           strcmp(w->list[0], "copyright") != 0 && last_code(begin, end) != '?' &&
            !sends_away(doc, w) && !is_torn(begin, end) && !is_title(doc, s);
-}
-
-/* Whether a question is all that its paragraph says: the heading of the answer. */
-static bool is_asked(const struct document *doc, int64_t i)
-{
-    const struct sentence *const s = &doc->sentences[i];
-
-    return (i == 0 || s[-1].turn != s->turn) && (i + 1 == doc->n || s[1].turn != s->turn) &&
-           doc->text[s->end - 1] == '?';
 }
 
 /* What a sentence is to a summary: whether it may be in one, and what must come with it. */
@@ -197,12 +202,13 @@ static bool judge(struct document *doc, int64_t i, bool explains)
     bool leans = points_back(doc, &words) && (inside || explains);
 
     s->needs = 0;
-    if (explains && (is_asked(doc, i) || !is_whole(doc, s, &words)))
+    if (explains && !is_whole(doc, s, &words))
         return false;
     leans = leans || (explains && (words.bracket || is_in(doc, START_JOINS, words.list[0])));
     if (!leans)
         return true;
-    if (!inside || !s[-1].candidate || s[-1].needs + 1 >= MOST_TOGETHER)
+    if (!inside || !s[-1].candidate || s[-1].words < LEAST_WORDS ||
+        s[-1].needs + 1 >= MOST_TOGETHER)
         return false;
     s->needs = (int8_t)(s[-1].needs + 1);
     return true;

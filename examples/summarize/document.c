@@ -66,6 +66,8 @@ static bool split_block(struct document *doc, const struct block *b, int32_t tur
     };
     bool cut = false, before;
 
+    if (s.item)                            /* its number is none of its words */
+        s.begin += line_number(doc->text + s.begin, doc->text + b->end);
     while (s.begin < b->end) {
         before = cut;
         s.end = sentence_end(doc->language, doc->text, s.begin, b->end, &cut);

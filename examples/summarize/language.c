@@ -18,7 +18,7 @@ static const struct language languages[] = {
       " ave blvd bros co corp dept ed eds est et etc inc jr llc ltd ph.d plc rd sr ",
       " approx apr art aug ca ch dec eq feb fig figs jan jul jun mar no nos nov oct p pp sec "
       "sep sept "
-      "vol ",
+      "vol v ver ",
       " i ",
       { " i me mine my myself our ours ourselves us we you your yours yourself ",
         " a an the of in on at by for from with to into between about during through over "
@@ -37,7 +37,7 @@ static const struct language languages[] = {
         "software specification policy ",
         " example instance addition contrast ",
         " second third fourth fifth former latter other others same ",
-        " see refer consult ",
+        " see refer consult please ",
         " more further details information " },
       false },
     { "de", "German",
@@ -67,7 +67,7 @@ static const struct language languages[] = {
         "projekt abschnitt anhang bericht version ",
         " beispiel gegensatz ",
         " zweite dritte vierte erstere letztere andere anderen gleiche ",
-        " siehe vgl ",
+        " siehe vgl bitte ",
         " weitere weiteren " },
       true },
     { "fr", "French",
@@ -90,7 +90,7 @@ static const struct language languages[] = {
         "bibliothèque projet section annexe rapport version ",
         " exemple outre revanche effet ",
         " deuxième second seconde troisième autre autres dernier même ",
-        " voir voyez consultez ",
+        " voir voyez consultez veuillez ",
         " plus " },
       false },
     { "es", "Spanish",

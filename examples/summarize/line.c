@@ -190,7 +190,8 @@ size_t line_number(const char *begin, const char *end)
         c++;
     if (c + 1 < end && lower(*c) >= 'a' && lower(*c) <= 'z' && c[1] == ')')
         c++;
-    while (c < end && c - begin < 4 && is_digit(*c))
+    while (c < end && c - begin < 10 &&
+           (is_digit(*c) || (*c == '.' && c > begin && c + 1 < end && is_digit(c[1]))))
         c++;
     if (c == begin || c + 1 >= end || (*c != '.' && *c != ')') || c[1] != ' ')
         return 0;

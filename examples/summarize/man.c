@@ -139,9 +139,9 @@ static void read_line(struct reader *r, const char *begin, const char *end)
     } else {
         if (indent != r->indent)
             prose_end(&r->prose);
-        prose_line(&r->prose, first, end);
+        prose_line(&r->prose, begin, end);
     }
-    r->indent = indent;
+    r->indent = indent + line_bullet(first, end);
 }
 
 void man_read(struct stream *stream, const struct source *source)
@@ -163,6 +163,8 @@ void man_read(struct stream *stream, const struct source *source)
             stream->failed = true;
             break;
         }
+        r.prose.next = line.next < end ? line.next : NULL;
+        r.prose.next_end = line_at(line.next, end).end;
         r.prose.whole = text != line.begin;
         r.prose.base = text;
         r.prose.origin = (size_t)(line.begin - source->text);

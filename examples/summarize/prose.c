@@ -3,13 +3,20 @@
  *
  * Lines of text without markup to blocks. A paragraph ends at a blank line; a speaker, a time, a
  * list mark, a row of a table or of contents begins a block too. A short line alone that ends no
- * sentence is a heading.
+ * sentence is a heading. What stands before a wide gap, or before text that goes on below itself and
+ * not below the start of the line, is the name of an item: "-v   Say more." A line that ends far
+ * before the others, and no sentence, is none of a paragraph: an address, a setting.
  */
 #include "read.h"
 
 #include <string.h>
 
-enum { HEADING_WORDS = 12 };
+enum {
+    HEADING_WORDS = 12,
+    NAME_WORDS = 4, NAME_BYTES = 32,       /* of an item: at most */
+    NAME_GAP = 3,                          /* spaces behind it */
+    MOST_WIDTH = 80
+};
 
 size_t prose_origin(const struct prose *p, const char *at)
 {
@@ -178,8 +185,62 @@ static bool is_within(const struct prose *p)
            !line_ends_sentence(s->text + p->last, s->text + s->size);
 }
 
+/* ---- lines and the next ones ------------------------------------------------------ */
+
+/* Bytes before the first letter of a line; 0 for one with tabs, whose width is unknown. */
+static size_t indent_of(const char *begin, const char *end)
+{
+    const char *c = begin;
+
+    while (c < end && *c == ' ')
+        c++;
+    return c < end && *c != '\t' ? (size_t)(c - begin) : 0;
+}
+
+/* Whether [begin, end) may be the name of an item. */
+static bool is_name(const char *begin, const char *end)
+{
+    return end > begin && end - begin <= NAME_BYTES && end[-1] != ':' && end[-1] != ',' &&
+           line_bullet(begin, end + 1) == 0 && !line_ends_sentence(begin, end) &&
+           line_words(begin, end, NAME_WORDS + 1) <= NAME_WORDS;
+}
+
+/* Where the text behind the name of an item begins in a line, of which `from` is the first letter;
+ * NULL: it has no name. */
+static const char *behind_name(const struct prose *p, const char *begin, const char *from,
+                               const char *end)
+{
+    const size_t below = p->next ? indent_of(p->next, p->next_end) : 0;
+    const char *text = from;
+
+    if (line_bullet(from, end) > 0 || line_number(from, end) > 0)
+        return NULL;
+    while (text < end && text - from < NAME_BYTES && *text != '\t' &&
+           !(text > from && text[-1] != ' ' && end - text > NAME_GAP &&
+             memcmp(text, "   ", NAME_GAP) == 0))
+        text++;
+    text = line_skip_space(text, end);
+    if (text < end && text - from <= 2 * NAME_BYTES && p->flags & PROSE_NAMES &&
+        (text[-1] == ' ' || text[-1] == '\t') && is_name(from, line_trim(from, text)))
+        return text;
+    text = begin + below;
+    if (below <= (size_t)(from - begin) + 1 || text >= end || *text == ' ' || text[-1] != ' ')
+        return NULL;
+    return (text[-2] == ' ' || p->flags & PROSE_TAGS) && is_name(from, line_trim(from, text))
+           ? text : NULL;
+}
+
+/* Whether a line of a paragraph ends far before the others though no sentence ends there. */
+static bool stops_short(const struct prose *p, const char *from, const char *end)
+{
+    return p->next && !line_is_blank(p->next, p->next_end) && end - from < p->width / 2 &&
+           end[-1] != ',' && end[-1] != ':' && !line_ends_sentence(from, end);
+}
+
 void prose_line(struct prose *p, const char *begin, const char *end)
 {
+    const char *const start = begin;
+    const char *text;
     size_t mark;
 
     begin = line_skip_space(begin, end);
@@ -188,6 +249,8 @@ void prose_line(struct prose *p, const char *begin, const char *end)
         prose_end(p);
         return;
     }
+    if (end - begin > p->width)
+        p->width = end - begin < MOST_WIDTH ? end - begin : MOST_WIDTH;
     if (special(p, begin, end))
         return;
     mark = line_stamp(begin, end);
@@ -207,6 +270,14 @@ void prose_line(struct prose *p, const char *begin, const char *end)
         prose_end(p);
         return;
     }
+    text = is_within(p) ? NULL : behind_name(p, start, begin, end);
+    if (text) {
+        open_block(p, BLOCK_CODE);
+        add(p, begin, line_trim(begin, text));
+        open_block(p, BLOCK_ITEM);
+        add(p, text, end);
+        return;
+    }
     mark = line_bullet(begin, end);
     if (mark > 0 || (line_number(begin, end) > 0 && !is_within(p)))
         open_block(p, BLOCK_ITEM);
@@ -216,40 +287,28 @@ void prose_line(struct prose *p, const char *begin, const char *end)
         open_block(p, BLOCK_PARAGRAPH);
     if (begin + mark < end)
         add(p, begin + mark, end);
-}
-
-/* ---- headings with numbers --------------------------------------------------- */
-
-/* The number of a short line alone, between blocks that are no items; 0: it is none. */
-static int64_t heading_number(const struct stream *s, int64_t i)
-{
-    const struct block *const b = &s->blocks[i];
-    const char *const begin = s->text + b->begin, *const end = s->text + b->end;
-    int64_t number = 0;
-
-    if (b->kind != BLOCK_ITEM || i + 1 == s->n || s->blocks[i + 1].kind == BLOCK_ITEM ||
-        (i > 0 && s->blocks[i - 1].kind == BLOCK_ITEM) ||
-        memchr(begin, '\n', (size_t)(end - begin)) || line_number(begin, end) == 0 ||
-        line_ends_sentence(begin, end) ||
-        line_words(begin, end, HEADING_WORDS + 1) > HEADING_WORDS)
-        return 0;
-    for (const char *c = begin; c < end && c < begin + 4 && *c >= '0' && *c <= '9'; c++)
-        number = number * 10 + (*c - '0');
-    return number;
-}
-
-void prose_number_headings(struct stream *s)
-{
-    int64_t count = 0;
-
-    if (s->failed)
-        return;
-    for (int64_t i = 0; i < s->n; i++)
-        count += heading_number(s, i) == count + 1;
-    for (int64_t i = 0, number = 1; i < s->n && count > 1; i++) {
-        if (heading_number(s, i) == number) {
-            s->blocks[i].kind = BLOCK_HEADING;
-            number++;
-        }
+    if (p->stream->kind == BLOCK_PARAGRAPH && stops_short(p, begin, end)) {
+        if (p->lines == 1)
+            p->stream->kind = BLOCK_CODE;
+        prose_end(p);
     }
+}
+
+void prose_lines(struct prose *p, const char *text, size_t size)
+{
+    const char *const end = text + size;
+    struct line line = line_at(text, end);
+
+    while (line.begin < end) {
+        const struct line next = line_at(line.next, end);
+
+        p->next = line.next < end && !line.page ? next.begin : NULL;
+        p->next_end = next.end;
+        prose_line(p, line.begin, line.end);
+        if (line.page)
+            prose_end(p);
+        line = next;
+    }
+    p->next = NULL;
+    prose_end(p);
 }

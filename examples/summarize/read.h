@@ -134,6 +134,10 @@ void man_read(struct stream *stream, const struct source *source);
 int pages_looks_like(const struct source *source);
 void pages_read(struct stream *stream, const struct source *source);
 
+/* ---- outline.c: what blocks are beside others --------------------------------- */
+
+void stream_outline(struct stream *s);
+
 /* ---- source.c: all of it ---------------------------------------------------- */
 
 struct reading {
@@ -234,7 +238,8 @@ enum {
     PROSE_HYPHENS = 1,             /* a hyphen at the end of a line was put there to break it */
     PROSE_NO_SPEAKERS = 2,
     PROSE_NO_HEADINGS = 4,
-    PROSE_TAGS = 8                 /* a short line alone is a tag, which is left out */
+    PROSE_TAGS = 8,                /* a short line alone is a tag, which is left out */
+    PROSE_NAMES = 16               /* a wide gap is behind the name of an item */
 };
 
 struct prose {
@@ -246,12 +251,14 @@ struct prose {
     bool whole;                    /* all of it comes from `origin` */
     int64_t lines;                 /* of the open block */
     size_t last;                   /* where the last line of it begins in the stream */
+    const char *next, *next_end;   /* the line behind; NULL: unknown */
+    ptrdiff_t width;               /* bytes of the longest line, up to what lines mostly have */
 };
 
 void prose_line(struct prose *p, const char *begin, const char *end);
 void prose_end(struct prose *p);
-/* Items "1. ...", "2. ..." that stand alone among paragraphs become headings. */
-void prose_number_headings(struct stream *s);
+/* All lines of a text. */
+void prose_lines(struct prose *p, const char *text, size_t size);
 /* A line that is a block, or goes on with one, of this kind. */
 void prose_put(struct prose *p, enum block_kind kind, const char *begin, const char *end);
 size_t prose_origin(const struct prose *p, const char *at);

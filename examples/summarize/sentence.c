@@ -115,9 +115,10 @@ static void word_before(const struct cursor *c, size_t begin, size_t stop, char 
     *from = at;
 }
 
+/* "3", and "3.1" too. */
 static bool is_digits(const char *word)
 {
-    return *word && strspn(word, "0123456789") == strlen(word);
+    return *word >= '0' && *word <= '9' && strspn(word, "0123456789.") == strlen(word);
 }
 
 static bool is_roman(const char *word)
