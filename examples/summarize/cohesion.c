@@ -3,9 +3,9 @@
  *
  * What stands by itself. Talk and tales are told by marks that every language has: who speaks, and
  * quotation marks at ends of sentences. What is neither explains, describes or reports: it is
- * expository, and its sentences can be asked for more. A candidate is no half of one (a bracket or
- * a quotation that is not closed, an end that begins with "of"), no title ("Use with the General
- * Public License."), no copyright, and does not only send elsewhere ("See the manual.").
+ * expository, and its sentences can be asked for more. None of a summary is a half (a bracket or a
+ * quotation that is not closed, an end that begins with "of"), a title ("Use with the General Public
+ * License."), a question or a copyright, has an address, or only sends elsewhere ("See the manual.").
  *
  * A sentence leans on the one before if it begins with what points back: "this", "however", "the
  * third is"; of expository text also "it", "but", and brackets around all of it. "This document" is
@@ -14,7 +14,6 @@
 #include "language.h"
 #include "read.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -193,44 +192,35 @@ static bool is_whole(const struct document *doc, const struct sentence *s,
            !sends_away(doc, w) && !is_torn(begin, end) && !is_title(doc, s);
 }
 
-/* What a sentence is to a summary: whether it may be in one, and what must come with it. */
-static bool judge(struct document *doc, int64_t i, bool explains)
+/* How many sentences before sentence i must come with it; -1: it says nothing even with them. */
+static int8_t needs_of(const struct document *doc, int64_t i, bool explains)
 {
-    struct sentence *const s = &doc->sentences[i];
+    const struct sentence *const s = &doc->sentences[i];
     const struct first_words words = first_words_of(doc, s);
     const bool inside = i > 0 && s[-1].turn == s->turn;
-    bool leans = points_back(doc, &words) && (inside || explains);
 
-    s->needs = 0;
     if (explains && !is_whole(doc, s, &words))
-        return false;
-    leans = leans || (explains && (words.bracket || is_in(doc, START_JOINS, words.list[0])));
-    if (!leans)
-        return true;
-    if (!inside || !s[-1].candidate || s[-1].words < LEAST_WORDS ||
+        return -1;
+    if (!(points_back(doc, &words) && (inside || explains)) &&
+        !(explains && (words.bracket || is_in(doc, START_JOINS, words.list[0]))))
+        return 0;
+    if (!inside || !s[-1].candidate || s[-1].needs < 0 || s[-1].words < LEAST_WORDS ||
         s[-1].needs + 1 >= MOST_TOGETHER)
-        return false;
-    s->needs = (int8_t)(s[-1].needs + 1);
-    return true;
+        return -1;
+    return (int8_t)(s[-1].needs + 1);
 }
 
-bool document_judge(struct document *doc)
+void document_judge(struct document *doc)
 {
-    bool *const before = malloc(((size_t)doc->n + 1) * sizeof(*before));
     int64_t kept = 0;
 
-    if (!before)
-        return false;
     doc->expository = expository_of(doc);
     for (int64_t i = 0; i < doc->n; i++) {
         struct sentence *const s = &doc->sentences[i];
 
-        before[i] = s->candidate;
-        s->candidate = s->candidate && judge(doc, i, doc->expository >= least_expository);
-        kept += s->candidate;
+        s->needs = needs_of(doc, i, doc->expository >= least_expository);
+        kept += s->candidate && s->needs >= 0;
     }
     for (int64_t i = 0; i < doc->n && kept == 0; i++)
-        doc->sentences[i].candidate = before[i];
-    free(before);
-    return true;
+        doc->sentences[i].needs = 0;
 }

@@ -66,8 +66,6 @@ static bool split_block(struct document *doc, const struct block *b, int32_t tur
     };
     bool cut = false, before;
 
-    if (s.item)                            /* its number is none of its words */
-        s.begin += line_number(doc->text + s.begin, doc->text + b->end);
     while (s.begin < b->end) {
         before = cut;
         s.end = sentence_end(doc->language, doc->text, s.begin, b->end, &cut);
@@ -148,11 +146,12 @@ bool document_split(struct document *doc, const struct stream *stream,
         good = split_block(doc, b, turn);
     }
     crowded = doc->crowded;
-    if (good)
+    if (good) {
         find_candidates(doc);
-    good = good && document_judge(doc);
-    if (!good)
+        document_judge(doc);
+    } else {
         document_finish(doc);
+    }
     doc->crowded = crowded;
     return good;
 }

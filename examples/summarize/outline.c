@@ -3,7 +3,7 @@
  *
  * What blocks are, seen from those around them: short lines with rising numbers among paragraphs
  * are headings; what stands below "References", "Contents" or "License" is no part of the text, and
- * neither are notes "[1] ...".
+ * neither are notes "[1] ..." and the numbers of items.
  */
 #include "read.h"
 
@@ -114,5 +114,7 @@ void stream_outline(struct stream *s)
             out = is_apart(begin, end);
         else if (b->kind != BLOCK_TURN && (out || is_note(begin, end)))
             b->kind = BLOCK_FURNITURE;
+        else if (b->kind == BLOCK_ITEM)
+            b->text_begin += line_number(begin, end);
     }
 }

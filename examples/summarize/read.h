@@ -28,7 +28,7 @@ enum block_kind {
 struct block {
     size_t begin, end;
     size_t label_begin, label_end; /* the speaker; empty: none */
-    size_t text_begin;             /* behind the speaker */
+    size_t text_begin;             /* behind the speaker, or the number of an item */
     enum block_kind kind;
 };
 

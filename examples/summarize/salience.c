@@ -5,7 +5,7 @@
  * LexRank's centrality (Erkan and Radev 2004, section 3.2) with attention as the walk, how the
  * sentence speaks (manner.c), and where it stands:
  *
- *   score = 0.4 mass + 0.5 topic + 0.4 relation + 0.2 names - 0.45 address - 0.3 stumbling
+ *   score = 0.4 mass + 0.5 topic + 0.4 relation + 0.1 names - 0.45 address - 0.3 stumbling
  *         + 0.4 min(words / 12, 1) + 0.17 log(1 + words of the turn) + 0.9 exp(-i / (n / 20))
  *         + 0.3 if a word says that something was settled ("decided")
  *         + expository (7 exp(-before / 200) + 1.5 exp(-within / 40))
@@ -35,7 +35,7 @@
 enum { TRAITS = PART_LENGTH };
 
 static const double trait_weight[TRAITS] = {
-    [PART_MASS] = 0.4, [PART_TOPIC] = 0.5, [PART_RELATION] = 0.4, [PART_NAMES] = 0.2,
+    [PART_MASS] = 0.4, [PART_TOPIC] = 0.5, [PART_RELATION] = 0.4, [PART_NAMES] = 0.1,
     [PART_ADDRESS] = -0.45, [PART_STUMBLING] = -0.3
 };
 static const double length_weight = 0.4;
@@ -122,8 +122,8 @@ static void move_on(const struct document *doc, int64_t i, struct place *at)
 
     if (heading && i + 1 < doc->n && !s[1].item)
         at->within = 0;
-    at->before += s->candidate ? s->words : 0;
-    at->within += s->candidate ? s->words : 0;
+    at->before += s->candidate && s->needs >= 0 ? s->words : 0;
+    at->within += s->candidate && s->needs >= 0 ? s->words : 0;
 }
 
 /* What length and place add to sentence i of n, in a turn of so many words. */
@@ -146,6 +146,8 @@ static void keep_company(const struct document *doc, float *score, float (*parts
         const int needs = doc->sentences[i].needs;
         const float alone = score[i];
 
+        if (needs <= 0)
+            continue;
         for (int k = 1; k <= needs; k++)
             score[i] += score[i - k];
         score[i] /= (float)(needs + 1);

@@ -32,7 +32,7 @@ enum {
     MOST_KEYS = 256,               /* content words of a sentence that are compared */
     USUAL = 20                     /* words of a sentence */
 };
-static const double likeness_weight = 1.4, crowding_weight = 0.4;
+static const double likeness_weight = 2, crowding_weight = 0.4;
 static const double free_shares = 2;       /* of words, before a segment is crowded */
 
 bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before)
@@ -229,7 +229,7 @@ static bool choice_create(struct choice *c, struct budget budget)
     for (int64_t i = 0; i < c->doc->n; i++) {
         const struct sentence *const s = &c->doc->sentences[i];
 
-        c->usable[i] = s->candidate && s->words >= SHORTEST && s->words <= LONGEST &&
+        c->usable[i] = s->candidate && s->needs >= 0 && s->words >= SHORTEST && s->words <= LONGEST &&
                        c->vectors->row[i + 1] > c->vectors->row[i];
     }
     choice_limit(c, 0, c->doc->n);
@@ -478,6 +478,11 @@ static bool choose_all(struct summary *s, const struct document *doc, struct bud
     return false;
 }
 
+static bool may_stand(const struct document *doc, int64_t i)
+{
+    return doc->sentences[i].candidate && doc->sentences[i].needs == 0;
+}
+
 /* Nothing fits: the best sentence will be cut, if it may be. */
 static void choose_cut(struct summary *s, const struct document *doc, const float *score,
                        struct budget budget)
@@ -485,7 +490,7 @@ static void choose_cut(struct summary *s, const struct document *doc, const floa
     int64_t found = 0;
 
     for (int64_t i = 1; i < doc->n; i++) {
-        const bool here = doc->sentences[i].candidate, there = doc->sentences[found].candidate;
+        const bool here = may_stand(doc, i), there = may_stand(doc, found);
 
         if (here > there || (here == there && score[i] > score[found]))
             found = i;

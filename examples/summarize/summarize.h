@@ -71,7 +71,7 @@ struct sentence {
     bool marked;                       /* a mark ends it */
     bool part;                         /* of a run that was cut */
     bool spoken;                       /* somebody is said to say it */
-    int8_t needs;                      /* so many before it come with it: cohesion.c */
+    int8_t needs;                      /* so many before it come with it; -1: it stays out */
     bool candidate;                    /* a summary may have it */
 };
 
@@ -105,9 +105,8 @@ void document_finish(struct document *doc);
 
 /* ---- cohesion.c: what stands by itself ------------------------------------- */
 
-/* Finds what genre a document with candidates is of, which sentences lean on the one before, and
- * drops candidates that do not stand by themselves. False: no memory. */
-bool document_judge(struct document *doc);
+/* Finds what genre a document with candidates is of, and what its sentences need. */
+void document_judge(struct document *doc);
 
 /* ---- sentence.c: where sentences end ---------------------------------------- */
 
