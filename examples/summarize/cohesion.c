@@ -86,7 +86,7 @@ static double expository_of(const struct document *doc)
 struct first_words {
     char list[FIRST_WORDS][WORD_BYTES];    /* "": there are no more */
     bool bracket;                          /* opens the sentence */
-    bool sign;                             /* what opens it is neither a letter nor a digit */
+    bool sign;                             /* what opens it is no letter */
     bool small;                            /* begins with a small letter */
 };
 
@@ -103,7 +103,7 @@ static struct first_words first_words_of(const struct document *doc, const struc
         c += taken;
         code = utf8_next(c, end, &taken);
     }
-    words.sign = !utf8_is_word(code);
+    words.sign = !utf8_is_word(code) || (code >= '0' && code <= '9');
     words.small = utf8_is_lower(code);
     for (int i = 0; i < FIRST_WORDS && word_spell(doc->text, &at, s->end, words.list[i]); i++)
         ;
@@ -187,7 +187,7 @@ static bool is_whole(const struct document *doc, const struct sentence *s,
 {
     const char *const begin = doc->text + s->begin, *const end = doc->text + s->end;
 
-    return !w->sign && !(w->small && language_is_stop(doc->language, w->list[0])) &&
+    return !w->sign && !(w->list[0][1] == '\0' && begin[1] == '.') && !(w->small && language_is_stop(doc->language, w->list[0])) &&
            strcmp(w->list[0], "copyright") != 0 && last_code(begin, end) != '?' &&
            !sends_away(doc, w) && !is_torn(begin, end) && !is_title(doc, s);
 }

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUBHEADING = 4 };         /* the most that one is set in; text is further in */
+/* The most that a subheading, and text, is set in; what is below a name is further in. */
+enum { SUBHEADING = 4, TEXT = 8 };
 
 struct reader {
     struct prose prose;
@@ -111,6 +112,17 @@ static bool goes_on(const struct reader *r, size_t indent)
     return s->open && s->kind == BLOCK_PARAGRAPH && indent == r->indent;
 }
 
+/* How far the text behind a list mark is from it. */
+static size_t bullet_columns(const char *begin, const char *end)
+{
+    const size_t bytes = line_bullet(begin, end);
+    size_t columns = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        columns += ((unsigned char)begin[i] & 0xC0) != 0x80;
+    return columns;
+}
+
 static void read_line(struct reader *r, const char *begin, const char *end)
 {
     const char *const first = line_skip_space(begin, end);
@@ -140,8 +152,10 @@ static void read_line(struct reader *r, const char *begin, const char *end)
         if (indent != r->indent)
             prose_end(&r->prose);
         prose_line(&r->prose, begin, end);
+        if (indent > TEXT && r->prose.stream->open && r->prose.stream->kind == BLOCK_PARAGRAPH)
+            r->prose.stream->kind = BLOCK_ITEM;
     }
-    r->indent = indent + line_bullet(first, end);
+    r->indent = indent + bullet_columns(first, end);
 }
 
 void man_read(struct stream *stream, const struct source *source)

@@ -230,10 +230,15 @@ static const char *behind_name(const struct prose *p, const char *begin, const c
            ? text : NULL;
 }
 
-/* Whether a line of a paragraph ends far before the others though no sentence ends there. */
+/* Whether the first line of a paragraph ends far before the others though no sentence ends there
+ * and none goes on. */
 static bool stops_short(const struct prose *p, const char *from, const char *end)
 {
-    return p->next && !line_is_blank(p->next, p->next_end) && end - from < p->width / 2 &&
+    size_t taken;
+    const char *const next = p->next ? line_skip_space(p->next, p->next_end) : NULL;
+
+    return p->flags & PROSE_NAMES && p->lines == 1 && next && next < p->next_end &&
+           utf8_is_upper(utf8_next(next, p->next_end, &taken)) && end - from < p->width / 2 &&
            end[-1] != ',' && end[-1] != ':' && !line_ends_sentence(from, end);
 }
 
@@ -288,8 +293,7 @@ void prose_line(struct prose *p, const char *begin, const char *end)
     if (begin + mark < end)
         add(p, begin + mark, end);
     if (p->stream->kind == BLOCK_PARAGRAPH && stops_short(p, begin, end)) {
-        if (p->lines == 1)
-            p->stream->kind = BLOCK_CODE;
+        p->stream->kind = BLOCK_CODE;
         prose_end(p);
     }
 }

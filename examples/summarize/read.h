@@ -30,6 +30,7 @@ struct block {
     size_t label_begin, label_end; /* the speaker; empty: none */
     size_t text_begin;             /* behind the speaker, or the number of an item */
     enum block_kind kind;
+    bool first;                    /* of several files, the first of one */
 };
 
 /* From text[at] on, up to the next piece, bytes come from origin and what follows it; or all of

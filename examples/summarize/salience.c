@@ -8,7 +8,8 @@
  *   score = 0.4 mass + 0.5 topic + 0.4 relation + 0.1 names - 0.45 address - 0.3 stumbling
  *         + 0.4 min(words / 12, 1) + 0.17 log(1 + words of the turn) + 0.9 exp(-i / (n / 20))
  *         + 0.3 if a word says that something was settled ("decided")
- *         + expository (7 exp(-before / 200) + 1.5 exp(-within / 40))
+ *         + expository (7 exp(-before / 200) + 1.5 exp(-within / 40)), an item instead of the last
+ *           term -1
  *
  * before, within: words of candidates since the start of the document and of the section.
  *
@@ -47,6 +48,7 @@ static const double start_share = 0.05;    /* of the document: where the start f
 /* What explains says first what it is about, as a whole and in each section; in words. */
 static const double lead_weight = 7, lead_words = 200;
 static const double section_weight = 1.5, section_words = 40;
+static const double item_weight = 1;       /* what a list has is details */
 
 const char *const salience_names[SALIENCE_PARTS] = {
     [PART_MASS] = "mass", [PART_TOPIC] = "topic", [PART_RELATION] = "relation",
@@ -109,10 +111,22 @@ static int64_t turn_end(const struct document *doc, int64_t begin, int64_t *word
     return i;
 }
 
-/* Words of candidates before a sentence. */
+/* Words that a summary may have, before a sentence. */
 struct place {
     int64_t before, within;                /* in the document; in its section */
 };
+
+/* What it adds to sentence i that little is before it. */
+static void lead(const struct document *doc, int64_t i, double expository,
+                 const struct place *at, double *part)
+{
+    const bool item = doc->sentences[i].item;
+
+    part[PART_LEAD] = expository * lead_weight * exp(-(double)at->before / lead_words);
+    part[PART_SECTION] = expository *
+                         (item ? -item_weight
+                               : section_weight * exp(-(double)at->within / section_words));
+}
 
 /* Moves behind sentence i. A heading begins a section, unless it is the name of an item. */
 static void move_on(const struct document *doc, int64_t i, struct place *at)
@@ -124,19 +138,18 @@ static void move_on(const struct document *doc, int64_t i, struct place *at)
         at->within = 0;
     at->before += s->candidate && s->needs >= 0 ? s->words : 0;
     at->within += s->candidate && s->needs >= 0 ? s->words : 0;
+    if (i + 1 < doc->n && s[1].first && !s->first)
+        *at = (struct place){ 0 };
 }
 
 /* What length and place add to sentence i of n, in a turn of so many words. */
-static void place(const struct document *doc, int64_t i, int64_t turn_words,
-                  const struct place *at, double *part)
+static void place(const struct document *doc, int64_t i, int64_t turn_words, double *part)
 {
     const double words = (double)doc->sentences[i].words;
 
     part[PART_LENGTH] = length_weight * (words < full_length ? words / full_length : 1);
     part[PART_TURN] = turn_weight * log(1 + (double)turn_words);
     part[PART_POSITION] = start_weight * exp(-(double)i / (start_share * (double)doc->n));
-    part[PART_LEAD] = doc->expository * lead_weight * exp(-(double)at->before / lead_words);
-    part[PART_SECTION] = doc->expository * section_weight * exp(-(double)at->within / section_words);
 }
 
 /* A sentence that others come with is worth what they are worth together, by the mean. */
@@ -157,9 +170,10 @@ static void keep_company(const struct document *doc, float *score, float (*parts
 }
 
 void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
-                    float *score, float (*parts)[SALIENCE_PARTS])
+                    bool leads, float *score, float (*parts)[SALIENCE_PARTS])
 {
     struct moments moments[TRAITS];
+    const double expository = leads ? doc->expository : 0;
     struct place at = { 0 };
     int64_t end = 0, words = 0;
 
@@ -169,7 +183,8 @@ void salience_score(const struct document *doc, const struct vectors *v, const f
 
         if (i == end)
             end = turn_end(doc, i, &words);
-        place(doc, i, words, &at, part);
+        place(doc, i, words, part);
+        lead(doc, i, expository, &at, part);
         move_on(doc, i, &at);
         part[PART_OUTCOME] = v->manner[i].outcome > 0 ? outcome_weight : 0;
         if (mass[i] > 0) {

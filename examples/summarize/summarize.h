@@ -67,9 +67,10 @@ struct sentence {
     int32_t words, label_words;
     int32_t segment;
     int8_t worth;                      /* 2 prose, 1 a heading, 0 what is left out */
-    bool item;                         /* of a list */
     bool marked;                       /* a mark ends it */
     bool part;                         /* of a run that was cut */
+    bool item;                         /* of a list */
+    bool first;                        /* of a block that begins one of several files */
     bool spoken;                       /* somebody is said to say it */
     int8_t needs;                      /* so many before it come with it; -1: it stays out */
     bool candidate;                    /* a summary may have it */
@@ -293,9 +294,10 @@ enum {
 };
 extern const char *const salience_names[SALIENCE_PARTS];
 
-/* One number per sentence, and its parts unless those are NULL: [doc->n]. */
+/* One number per sentence, and its parts unless those are NULL: [doc->n]. `leads`: what comes first,
+ * in a document that explains and in each section, says what it is about. */
 void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
-                    float *score, float (*parts)[SALIENCE_PARTS]);
+                    bool leads, float *score, float (*parts)[SALIENCE_PARTS]);
 
 /* How much is asked for. */
 enum length_unit { LENGTH_WORDS, LENGTH_SENTENCES, LENGTH_PERCENT, LENGTH_UNITS };
