@@ -182,13 +182,32 @@ static bool is_title(const struct document *doc, const struct sentence *s)
     return capitals > 0;
 }
 
+/* "B. Redistribute": the letter of an item, or an initial. */
+static bool is_letter(const char *word, const char *begin, const char *end)
+{
+    return strlen(word) == 1 && end - begin > 1 && begin[1] == '.';
+}
+
+/* Ends with a question mark, whatever closes behind it. */
+static bool is_question(const char *begin, const char *end)
+{
+    uint32_t last = 0;
+
+    for (size_t taken; begin < end; begin += taken) {
+        const uint32_t code = utf8_next(begin, end, &taken);
+
+        last = sentence_is_closer(code) ? last : code;
+    }
+    return last == '?' || last == 0xFF1F || last == 0x61F;
+}
+
 static bool is_whole(const struct document *doc, const struct sentence *s,
                      const struct first_words *w)
 {
     const char *const begin = doc->text + s->begin, *const end = doc->text + s->end;
 
-    return !w->sign && !(w->list[0][1] == '\0' && begin[1] == '.') && !(w->small && language_is_stop(doc->language, w->list[0])) &&
-           strcmp(w->list[0], "copyright") != 0 && last_code(begin, end) != '?' &&
+    return !w->sign && !is_letter(w->list[0], begin, end) && !(w->small && language_is_stop(doc->language, w->list[0])) &&
+           strcmp(w->list[0], "copyright") != 0 && !is_question(begin, end) &&
            !sends_away(doc, w) && !is_torn(begin, end) && !is_title(doc, s);
 }
 

@@ -187,14 +187,30 @@ static bool is_within(const struct prose *p)
 
 /* ---- lines and the next ones ------------------------------------------------------ */
 
-/* Bytes before the first letter of a line; 0 for one with tabs, whose width is unknown. */
-static size_t indent_of(const char *begin, const char *end)
+/* Columns before the first letter of a line; *bytes: 0 for one with tabs. */
+static size_t indent_of(const char *begin, const char *end, size_t *bytes)
 {
     const char *c = begin;
+    size_t columns = 0;
 
-    while (c < end && *c == ' ')
-        c++;
-    return c < end && *c != '\t' ? (size_t)(c - begin) : 0;
+    *bytes = 0;
+    for (; c < end && (*c == ' ' || *c == '\t'); c++)
+        columns += *c == ' ' ? 1 : 8 - columns % 8;
+    if (c == end)
+        return 0;
+    *bytes = columns == (size_t)(c - begin) ? columns : 0;
+    return columns;
+}
+
+/* Whether a line begins what a colon announces, or goes on behind it: it is set further in than
+ * the line with the colon, or no further. */
+static bool changes_depth(const struct prose *p, size_t indent)
+{
+    const struct stream *const s = p->stream;
+
+    return s->open && !s->failed && s->size > p->last && p->flags & PROSE_NAMES &&
+           (p->announced ? indent < p->indent
+                         : s->text[s->size - 1] == ':' && indent >= p->indent + 2);
 }
 
 /* Whether [begin, end) may be the name of an item. */
@@ -210,19 +226,20 @@ static bool is_name(const char *begin, const char *end)
 static const char *behind_name(const struct prose *p, const char *begin, const char *from,
                                const char *end)
 {
-    const size_t below = p->next ? indent_of(p->next, p->next_end) : 0;
     const char *text = from;
+    size_t below = 0;
+
+    if (p->next)
+        indent_of(p->next, p->next_end, &below);
 
     if (line_bullet(from, end) > 0 || line_number(from, end) > 0)
         return NULL;
-    while (text < end && text - from < NAME_BYTES && *text != '\t' &&
-           !(text > from && text[-1] != ' ' && end - text > NAME_GAP &&
-             memcmp(text, "   ", NAME_GAP) == 0))
+    while (end - text > NAME_GAP && text - from <= NAME_BYTES && *text != '\t' &&
+           memcmp(text, "   ", NAME_GAP) != 0)
         text++;
-    text = line_skip_space(text, end);
-    if (text < end && text - from <= 2 * NAME_BYTES && p->flags & PROSE_NAMES &&
-        (text[-1] == ' ' || text[-1] == '\t') && is_name(from, line_trim(from, text)))
-        return text;
+    if (p->flags & PROSE_NAMES && end - text > NAME_GAP && text - from <= NAME_BYTES &&
+        is_name(from, text))
+        return line_skip_space(text, end);
     text = begin + below;
     if (below <= (size_t)(from - begin) + 1 || text >= end || *text == ' ' || text[-1] != ' ')
         return NULL;
@@ -247,13 +264,20 @@ void prose_line(struct prose *p, const char *begin, const char *end)
     const char *const start = begin;
     const char *text;
     size_t mark;
+    const size_t indent = indent_of(begin, end, &mark);
 
     begin = line_skip_space(begin, end);
     end = line_trim(begin, end);
     if (begin == end) {
         prose_end(p);
+        p->announced = false;
         return;
     }
+    if (changes_depth(p, indent)) {
+        p->announced = !p->announced;
+        prose_end(p);
+    }
+    p->indent = indent;
     if (end - begin > p->width)
         p->width = end - begin < MOST_WIDTH ? end - begin : MOST_WIDTH;
     if (special(p, begin, end))
@@ -289,7 +313,7 @@ void prose_line(struct prose *p, const char *begin, const char *end)
     else if (!p->stream->open || (p->stream->kind != BLOCK_PARAGRAPH &&
                                   p->stream->kind != BLOCK_ITEM &&
                                   p->stream->kind != BLOCK_TURN))
-        open_block(p, BLOCK_PARAGRAPH);
+        open_block(p, p->announced ? BLOCK_ITEM : BLOCK_PARAGRAPH);
     if (begin + mark < end)
         add(p, begin + mark, end);
     if (p->stream->kind == BLOCK_PARAGRAPH && stops_short(p, begin, end)) {

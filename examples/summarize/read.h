@@ -253,6 +253,8 @@ struct prose {
     int64_t lines;                 /* of the open block */
     size_t last;                   /* where the last line of it begins in the stream */
     const char *next, *next_end;   /* the line behind; NULL: unknown */
+    size_t indent;                 /* columns, of the last line */
+    bool announced;                /* that line is below one with a colon, and further in */
     ptrdiff_t width;               /* bytes of the longest line, up to what lines mostly have */
 };
 
