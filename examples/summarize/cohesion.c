@@ -163,23 +163,24 @@ static bool is_torn(const char *at, const char *end)
     return torn || round != 0 || square != 0 || straight % 2 != 0 || curved % 2 != 0;
 }
 
-/* Whether every word but small ones begins with a capital; one such word behind the first at
- * least. */
+/* Whether all words but small ones, or four of five, begin with a capital; one such word behind the
+ * first at least. */
 static bool is_title(const struct document *doc, const struct sentence *s)
 {
     struct word word;
     size_t at = s->begin;
-    int words = 0, capitals = 0;
+    int words = 0, capitals = 0, others = 0;
 
     if (s->words > TITLE_WORDS)
         return false;
     while (word_next(doc->language, doc->text, &at, s->end, &word)) {
-        if (word.ideograph || (word.key && !word.capital && words > 0))
+        if (word.ideograph)
             return false;
-        capitals += word.key && words > 0;
+        capitals += word.key && word.capital && words > 0;
+        others += word.key && !word.capital && words > 0;
         words++;
     }
-    return capitals > 0;
+    return capitals > 0 && others * 4 <= capitals;
 }
 
 /* "B. Redistribute": the letter of an item, or an initial. */
@@ -206,7 +207,7 @@ static bool is_whole(const struct document *doc, const struct sentence *s,
 {
     const char *const begin = doc->text + s->begin, *const end = doc->text + s->end;
 
-    return !w->sign && !is_letter(w->list[0], begin, end) && !(w->small && language_is_stop(doc->language, w->list[0])) &&
+    return !w->sign && !is_letter(w->list[0], begin, end) && !(w->small && (s->item || language_is_stop(doc->language, w->list[0]))) &&
            strcmp(w->list[0], "copyright") != 0 && !is_question(begin, end) &&
            !sends_away(doc, w) && !is_torn(begin, end) && !is_title(doc, s);
 }

@@ -15,7 +15,8 @@ enum {
     HEADING_WORDS = 12,
     NAME_WORDS = 4, NAME_BYTES = 32,       /* of an item: at most */
     NAME_GAP = 3,                          /* spaces behind it */
-    MOST_WIDTH = 80
+    MOST_WIDTH = 80,
+    SAMPLE_LINES = 400                     /* that tell how wide lines are */
 };
 
 size_t prose_origin(const struct prose *p, const char *at)
@@ -247,16 +248,21 @@ static const char *behind_name(const struct prose *p, const char *begin, const c
            ? text : NULL;
 }
 
-/* Whether the first line of a paragraph ends far before the others though no sentence ends there
- * and none goes on. */
+/* Whether the first line of a paragraph ends far before the others, so that a word more would have
+ * had room, though no sentence ends there and none goes on. */
 static bool stops_short(const struct prose *p, const char *from, const char *end)
 {
-    size_t taken;
     const char *const next = p->next ? line_skip_space(p->next, p->next_end) : NULL;
+    const char *word = next;
+    size_t taken;
 
-    return p->flags & PROSE_NAMES && p->lines == 1 && next && next < p->next_end &&
-           utf8_is_upper(utf8_next(next, p->next_end, &taken)) && end - from < p->width / 2 &&
-           end[-1] != ',' && end[-1] != ':' && !line_ends_sentence(from, end);
+    if (!(p->flags & PROSE_NAMES) || p->lines != 1 || !next || next == p->next_end ||
+        !utf8_is_upper(utf8_next(next, p->next_end, &taken)))
+        return false;
+    while (word < p->next_end && *word != ' ')
+        word++;
+    return end - from + 1 + (word - next) < p->width * 3 / 4 && end[-1] != ',' &&
+           end[-1] != ':' && !line_ends_sentence(from, end);
 }
 
 void prose_line(struct prose *p, const char *begin, const char *end)
@@ -278,8 +284,6 @@ void prose_line(struct prose *p, const char *begin, const char *end)
         prose_end(p);
     }
     p->indent = indent;
-    if (end - begin > p->width)
-        p->width = end - begin < MOST_WIDTH ? end - begin : MOST_WIDTH;
     if (special(p, begin, end))
         return;
     mark = line_stamp(begin, end);
@@ -325,8 +329,14 @@ void prose_line(struct prose *p, const char *begin, const char *end)
 void prose_lines(struct prose *p, const char *text, size_t size)
 {
     const char *const end = text + size;
-    struct line line = line_at(text, end);
+    struct line line = { .next = text };
 
+    for (int i = 0; i < SAMPLE_LINES && line.next < end; i++) {
+        line = line_at(line.next, end);
+        p->width = line.end - line.begin > p->width ? line.end - line.begin : p->width;
+    }
+    p->width = p->width < MOST_WIDTH ? p->width : MOST_WIDTH;
+    line = line_at(text, end);
     while (line.begin < end) {
         const struct line next = line_at(line.next, end);
 

@@ -255,7 +255,7 @@ struct prose {
     const char *next, *next_end;   /* the line behind; NULL: unknown */
     size_t indent;                 /* columns, of the last line */
     bool announced;                /* that line is below one with a colon, and further in */
-    ptrdiff_t width;               /* bytes of the longest line, up to what lines mostly have */
+    ptrdiff_t width;               /* bytes of the longest line, up to 80; 0: unknown */
 };
 
 void prose_line(struct prose *p, const char *begin, const char *end);
