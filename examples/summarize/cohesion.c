@@ -14,6 +14,7 @@
 #include "language.h"
 #include "read.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -23,6 +24,7 @@ enum {
     LEAST_WORDS = 4                /* of a sentence to lean on */
 };
 static const double quoted_share = 0.1;    /* of sentences, from here on a tale is one */
+static const double dashed_share = 0.4;    /* the same by dashes, which lists have too */
 static const double least_expository = 0.5;
 
 static uint32_t code_at(const char *at, const char *end)
@@ -58,8 +60,8 @@ static uint32_t last_code(const char *begin, const char *end)
 
 static double expository_of(const struct document *doc)
 {
-    int64_t n = 0, spoken = 0, candidates = 0, opened = 0, closed = 0;
-    double share;
+    int64_t n = 0, spoken = 0, candidates = 0, opened = 0, closed = 0, dashed = 0;
+    double quoted, share;
 
     for (int64_t i = 0; i < doc->n; i++) {
         const struct sentence *const s = &doc->sentences[i];
@@ -71,13 +73,15 @@ static double expository_of(const struct document *doc)
         if (!s->candidate)
             continue;
         candidates++;
-        opened += is_quote(first) || is_dash(first);
-        closed += is_quote(last_code(begin, end)) || is_dash(first);
+        opened += is_quote(first);
+        closed += is_quote(last_code(begin, end));
+        dashed += is_dash(first);
     }
     if (candidates == 0)
         return 0;
     /* Definitions only begin with what they define. */
-    share = (double)(opened < closed ? opened : closed) / (double)candidates / quoted_share;
+    quoted = (double)(opened < closed ? opened : closed) / quoted_share;
+    share = fmax(quoted, (double)dashed / dashed_share) / (double)candidates;
     return share < 1 ? (1 - share) * (1 - (double)spoken / (double)n) : 0;
 }
 
@@ -202,6 +206,27 @@ static bool is_question(const char *begin, const char *end)
     return last == '?' || last == 0xFF1F || last == 0x61F;
 }
 
+/* Whether the last word is one that never ends a sentence: "e.g." before what is no text. */
+static bool is_cut_off(const struct document *doc, const struct sentence *s)
+{
+    const char *const begin = doc->text + s->begin;
+    const char *at = doc->text + s->end;
+    char word[WORD_BYTES];
+    size_t length;
+
+    if (at == begin || at[-1] != '.')
+        return false;
+    at--;
+    while (at > begin && (unsigned char)at[-1] > ' ' && at[-1] != '(')
+        at--;
+    length = (size_t)(doc->text + s->end - 1 - at);
+    if (length >= sizeof(word))
+        return false;
+    memcpy(word, at, length);
+    word[length] = '\0';
+    return language_has(doc->language->never, word);
+}
+
 static bool is_whole(const struct document *doc, const struct sentence *s,
                      const struct first_words *w)
 {
@@ -209,7 +234,7 @@ static bool is_whole(const struct document *doc, const struct sentence *s,
 
     return !w->sign && !is_letter(w->list[0], begin, end) && !(w->small && (s->item || language_is_stop(doc->language, w->list[0]))) &&
            strcmp(w->list[0], "copyright") != 0 && !is_question(begin, end) &&
-           !sends_away(doc, w) && !is_torn(begin, end) && !is_title(doc, s);
+           !sends_away(doc, w) && !is_cut_off(doc, s) && !is_torn(begin, end) && !is_title(doc, s);
 }
 
 /* How many sentences before sentence i must come with it; -1: it says nothing even with them. */

@@ -34,7 +34,7 @@ static const struct language languages[] = {
         "her ",
         " document manual manpage page file guide paper report article book chapter license "
         "licence package program library tool project readme section appendix release version "
-        "software specification policy ",
+        "software specification policy command utility script module daemon ",
         " example instance addition contrast ",
         " second third fourth fifth former latter other others same ",
         " see refer consult please ",
