@@ -263,7 +263,7 @@ void document_judge(struct document *doc)
     for (int64_t i = 0; i < doc->n; i++) {
         struct sentence *const s = &doc->sentences[i];
 
-        s->needs = needs_of(doc, i, doc->expository >= least_expository);
+        s->needs = s->candidate ? needs_of(doc, i, doc->expository >= least_expository) : 0;
         kept += s->candidate && s->needs >= 0;
     }
     for (int64_t i = 0; i < doc->n && kept == 0; i++)

@@ -155,7 +155,8 @@ static void read_line(struct reader *r, const char *begin, const char *end)
         if (indent > TEXT && r->prose.stream->open && r->prose.stream->kind == BLOCK_PARAGRAPH)
             r->prose.stream->kind = BLOCK_ITEM;
     }
-    r->indent = indent + bullet_columns(first, end);
+    r->indent = r->prose.hang ? r->prose.hang : indent + bullet_columns(first, end);
+    r->prose.hang = 0;
 }
 
 void man_read(struct stream *stream, const struct source *source)

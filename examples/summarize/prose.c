@@ -14,7 +14,6 @@
 enum {
     HEADING_WORDS = 12,
     NAME_WORDS = 4, NAME_BYTES = 32,       /* of an item: at most */
-    NAME_GAP = 3,                          /* spaces behind it */
     MOST_WIDTH = 80,
     SAMPLE_LINES = 400                     /* that tell how wide lines are */
 };
@@ -222,6 +221,18 @@ static bool is_name(const char *begin, const char *end)
            line_words(begin, end, NAME_WORDS + 1) <= NAME_WORDS;
 }
 
+/* Whether so many spaces, or a tab, are at `at`. */
+static bool is_gap(const char *at, const char *end, int spaces)
+{
+    if (at < end && *at == '\t')
+        return true;
+    for (int i = 0; i < spaces; i++) {
+        if (at + i >= end || at[i] != ' ')
+            return false;
+    }
+    return true;
+}
+
 /* Where the text behind the name of an item begins in a line, of which `from` is the first letter;
  * NULL: it has no name. */
 static const char *behind_name(const struct prose *p, const char *begin, const char *from,
@@ -232,13 +243,11 @@ static const char *behind_name(const struct prose *p, const char *begin, const c
 
     if (p->next)
         indent_of(p->next, p->next_end, &below);
-
     if (line_bullet(from, end) > 0 || line_number(from, end) > 0)
         return NULL;
-    while (end - text > NAME_GAP && text - from <= NAME_BYTES && *text != '\t' &&
-           memcmp(text, "   ", NAME_GAP) != 0)
+    while (text < end && text - from <= NAME_BYTES && !is_gap(text, end, p->gap))
         text++;
-    if (p->flags & PROSE_NAMES && end - text > NAME_GAP && text - from <= NAME_BYTES &&
+    if (p->flags & (PROSE_NAMES | PROSE_TAGS) && text < end && text - from <= NAME_BYTES &&
         is_name(from, text))
         return line_skip_space(text, end);
     text = begin + below;
@@ -284,6 +293,7 @@ void prose_line(struct prose *p, const char *begin, const char *end)
         prose_end(p);
     }
     p->indent = indent;
+    p->hang = 0;
     if (special(p, begin, end))
         return;
     mark = line_stamp(begin, end);
@@ -309,6 +319,7 @@ void prose_line(struct prose *p, const char *begin, const char *end)
         add(p, begin, line_trim(begin, text));
         open_block(p, BLOCK_ITEM);
         add(p, text, end);
+        p->hang = (size_t)(text - start);
         return;
     }
     mark = line_bullet(begin, end);

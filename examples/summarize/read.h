@@ -240,7 +240,7 @@ enum {
     PROSE_NO_SPEAKERS = 2,
     PROSE_NO_HEADINGS = 4,
     PROSE_TAGS = 8,                /* a short line alone is a tag, which is left out */
-    PROSE_NAMES = 16               /* a wide gap is behind the name of an item */
+    PROSE_NAMES = 16               /* lines that are set in, or stop short, say what they are */
 };
 
 struct prose {
@@ -254,6 +254,7 @@ struct prose {
     size_t last;                   /* where the last line of it begins in the stream */
     const char *next, *next_end;   /* the line behind; NULL: unknown */
     size_t indent;                 /* columns, of the last line */
+    size_t hang;                   /* bytes before its text, behind the name of an item; or 0 */
     bool announced;                /* that line is below one with a colon, and further in */
     ptrdiff_t width;               /* bytes of the longest line, up to 80; 0: unknown */
 };
