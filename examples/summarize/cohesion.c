@@ -4,8 +4,9 @@
  * What stands by itself. Talk and tales are told by marks that every language has: who speaks, and
  * quotation marks at ends of sentences. What is neither explains, describes or reports: it is
  * expository, and its sentences can be asked for more. None of a summary is a half (a bracket or a
- * quotation that is not closed, an end that begins with "of"), a title ("Use with the General Public
- * License."), a question or a copyright, has an address, or only sends elsewhere ("See the manual.").
+ * quotation that is not closed, an end that begins with "of"), a title ("Use with the General
+ * Public License."), a question or a copyright, has an address, or only sends elsewhere ("See the
+ * manual.").
  *
  * A sentence leans on the one before if it begins with what points back: "this", "however", "the
  * third is"; of expository text also "it", "but", and brackets around all of it. "This document" is
@@ -232,9 +233,12 @@ static bool is_whole(const struct document *doc, const struct sentence *s,
 {
     const char *const begin = doc->text + s->begin, *const end = doc->text + s->end;
 
-    return !w->sign && !is_letter(w->list[0], begin, end) && !(w->small && (s->item || language_is_stop(doc->language, w->list[0]))) &&
-           strcmp(w->list[0], "copyright") != 0 && !is_question(begin, end) &&
-           !sends_away(doc, w) && !is_cut_off(doc, s) && !is_torn(begin, end) && !is_title(doc, s);
+    if (w->small && (s->item || language_is_stop(doc->language, w->list[0])))
+        return false;
+    return !w->sign && !is_letter(w->list[0], begin, end) &&
+           strcmp(w->list[0], "copyright") != 0 && !sends_away(doc, w) &&
+           !is_question(begin, end) && !is_cut_off(doc, s) && !is_torn(begin, end) &&
+           !is_title(doc, s);
 }
 
 /* How many sentences before sentence i must come with it; -1: it says nothing even with them. */

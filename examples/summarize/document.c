@@ -61,7 +61,8 @@ static bool split_block(struct document *doc, const struct block *b, int32_t tur
 {
     struct sentence s = {
         .begin = b->text_begin, .label_begin = b->label_begin, .label_end = b->label_end,
-        .turn = turn, .worth = (int8_t)worth_of[b->kind], .item = b->kind == BLOCK_ITEM, .first = b->first,
+        .turn = turn, .worth = (int8_t)worth_of[b->kind], .first = b->first,
+        .item = b->kind == BLOCK_ITEM,
         .spoken = b->kind == BLOCK_TURN || b->label_end > b->label_begin
     };
     bool cut = false, before;

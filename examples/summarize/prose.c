@@ -3,9 +3,9 @@
  *
  * Lines of text without markup to blocks. A paragraph ends at a blank line; a speaker, a time, a
  * list mark, a row of a table or of contents begins a block too. A short line alone that ends no
- * sentence is a heading. What stands before a wide gap, or before text that goes on below itself and
- * not below the start of the line, is the name of an item: "-v   Say more." A line that ends far
- * before the others, and no sentence, is none of a paragraph: an address, a setting.
+ * sentence is a heading. What stands before a wide gap, or before text that goes on below itself
+ * and not below the start of the line, is the name of an item: "-v   Say more." A line that ends
+ * far before the others, and no sentence, is none of a paragraph: an address, a setting.
  */
 #include "read.h"
 
@@ -257,6 +257,21 @@ static const char *behind_name(const struct prose *p, const char *begin, const c
            ? text : NULL;
 }
 
+/* A line that begins an item with a name; false: it does not. */
+static bool named(struct prose *p, const char *begin, const char *from, const char *end)
+{
+    const char *const text = is_within(p) ? NULL : behind_name(p, begin, from, end);
+
+    if (!text)
+        return false;
+    open_block(p, BLOCK_CODE);
+    add(p, from, line_trim(from, text));
+    open_block(p, BLOCK_ITEM);
+    add(p, text, end);
+    p->hang = (size_t)(text - begin);
+    return true;
+}
+
 /* Whether the first line of a paragraph ends far before the others, so that a word more would have
  * had room, though no sentence ends there and none goes on. */
 static bool stops_short(const struct prose *p, const char *from, const char *end)
@@ -277,7 +292,6 @@ static bool stops_short(const struct prose *p, const char *from, const char *end
 void prose_line(struct prose *p, const char *begin, const char *end)
 {
     const char *const start = begin;
-    const char *text;
     size_t mark;
     const size_t indent = indent_of(begin, end, &mark);
 
@@ -313,15 +327,8 @@ void prose_line(struct prose *p, const char *begin, const char *end)
         prose_end(p);
         return;
     }
-    text = is_within(p) ? NULL : behind_name(p, start, begin, end);
-    if (text) {
-        open_block(p, BLOCK_CODE);
-        add(p, begin, line_trim(begin, text));
-        open_block(p, BLOCK_ITEM);
-        add(p, text, end);
-        p->hang = (size_t)(text - start);
+    if (named(p, start, begin, end))
         return;
-    }
     mark = line_bullet(begin, end);
     if (mark > 0 || (line_number(begin, end) > 0 && !is_within(p)))
         open_block(p, BLOCK_ITEM);

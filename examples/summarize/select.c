@@ -15,10 +15,9 @@
  *
  * A sentence that needs those before it (cohesion.c) is taken together with them or not at all.
  *
- * A sentence of which more than COMMON_WORDS of 100 content words are in a chosen one says it again
- * and is not taken. One that has a short chosen one in it, and says more, may be.
+ * What says again what was said is not taken (said.c).
  */
-#include "summarize.h"
+#include "said.h"
 
 #include <assert.h>
 #include <math.h>
@@ -28,8 +27,6 @@
 enum {
     SHORTEST = 6,                  /* words of a sentence worth choosing */
     LONGEST = 80,
-    COMMON_WORDS = 60,             /* of 100 content words */
-    MOST_KEYS = 256,               /* content words of a sentence that are compared */
     USUAL = 20                     /* words of a sentence */
 };
 static const double likeness_weight = 2, crowding_weight = 0.4;
@@ -104,69 +101,6 @@ struct budget length_budget(struct length length, const struct document *doc)
     return budget;
 }
 
-/* ---- what was said already --------------------------------------------------- */
-
-/* Content words of the sentences that were chosen, one sorted list after another. */
-struct said {
-    uint64_t *keys;
-    int64_t n, capacity;
-    int64_t *end;                  /* of each list, [doc->n] */
-    int64_t sentences;
-};
-
-static int64_t in_common(const uint64_t *a, int64_t n, const uint64_t *b, int64_t m)
-{
-    int64_t common = 0;
-
-    for (int64_t i = 0, j = 0; i < n && j < m;) {
-        const bool same = a[i] == b[j];
-
-        common += same;
-        if (same || a[i] < b[j])
-            i++;
-        else
-            j++;
-    }
-    return common;
-}
-
-/* Whether the content words were said before; if not, they are from now on. NULL: no memory. */
-static const bool *says_again(struct said *said, const uint64_t *keys, int64_t n)
-{
-    static const bool yes = true, no = false;
-
-    if (!said->keys || said->capacity - said->n < n) {
-        const int64_t capacity = 2 * said->capacity + MOST_KEYS;
-        uint64_t *const grown = realloc(said->keys, (size_t)capacity * sizeof(*grown));
-
-        if (!grown)
-            return NULL;
-        said->keys = grown;
-        said->capacity = capacity;
-    }
-    for (int64_t i = 0; i < said->sentences; i++) {
-        const int64_t begin = i > 0 ? said->end[i - 1] : 0, m = said->end[i] - begin;
-
-        if (in_common(keys, n, said->keys + begin, m) * 100 > n * COMMON_WORDS)
-            return &yes;
-    }
-    if (n > 0)
-        memcpy(said->keys + said->n, keys, (size_t)n * sizeof(*keys));
-    said->n += n;
-    said->end[said->sentences++] = said->n;
-    return &no;
-}
-
-static bool say(struct said *said, const struct document *doc, int64_t i, bool *again)
-{
-    uint64_t keys[MOST_KEYS];
-    const bool *const found = says_again(said, keys, words_of_content(doc, i, keys, MOST_KEYS));
-
-    if (found)
-        *again = *found;
-    return found != NULL;
-}
-
 /* ---- candidates ------------------------------------------------------------ */
 
 struct choice {
@@ -229,8 +163,8 @@ static bool choice_create(struct choice *c, struct budget budget)
     for (int64_t i = 0; i < c->doc->n; i++) {
         const struct sentence *const s = &c->doc->sentences[i];
 
-        c->usable[i] = s->candidate && s->needs >= 0 && s->words >= SHORTEST && s->words <= LONGEST &&
-                       c->vectors->row[i + 1] > c->vectors->row[i];
+        c->usable[i] = s->candidate && s->needs >= 0 && s->words >= SHORTEST &&
+                       s->words <= LONGEST && c->vectors->row[i + 1] > c->vectors->row[i];
     }
     choice_limit(c, 0, c->doc->n);
     return true;
@@ -337,13 +271,11 @@ static bool say_all(struct choice *c, int64_t i, bool *again)
 
     *again = false;
     for (int64_t j = i - c->doc->sentences[i].needs; j <= i && !*again; j++) {
-        if (!c->chosen[j] && !say(c->said, c->doc, j, again))
+        if (!c->chosen[j] && !said_add(c->said, c->doc, j, again))
             return false;
     }
-    if (*again) {
-        c->said->n = before.n;
-        c->said->sentences = before.sentences;
-    }
+    if (*again)
+        said_back(c->said, &before);
     return true;
 }
 
@@ -454,7 +386,7 @@ static bool say_once(struct summary *s, const struct document *doc, struct said 
     if (good)
         qsort(ranked, (size_t)n, sizeof(*ranked), compare_ranked);
     for (int64_t k = 0; k < n && good; k++) {
-        good = say(said, doc, ranked[k].i, &again);
+        good = said_add(said, doc, ranked[k].i, &again);
         s->chosen[ranked[k].i] = !again;
         s->rank[ranked[k].i] = again ? 0 : rank++;
     }

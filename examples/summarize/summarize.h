@@ -294,8 +294,8 @@ enum {
 };
 extern const char *const salience_names[SALIENCE_PARTS];
 
-/* One number per sentence, and its parts unless those are NULL: [doc->n]. `leads`: what comes first,
- * in a document that explains and in each section, says what it is about. */
+/* One number per sentence, and its parts unless those are NULL: [doc->n]. `leads`: what comes
+ * first, in a document that explains and in each section, says what it is about. */
 void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
                     bool leads, float *score, float (*parts)[SALIENCE_PARTS]);
 

@@ -33,7 +33,8 @@ static const struct {
     /* names of items: before a wide gap, or above text that is further in */
     { "plain", "-v        Say more.\n-q, --quiet        Say less.\n",
       "C-v|ISay more.|C-q, --quiet|ISay less." },
-    { "plain", "-v  Say more about what is done\n    and why.\n", "C-v|ISay more about what is done\nand why." },
+    { "plain", "-v  Say more about what is done\n    and why.\n",
+      "C-v|ISay more about what is done\nand why." },
     { "plain", "He said.  She went home and\nslept.\n", "PHe said.  She went home and\nslept." },
     { "plain", "Ann:   I think so.\n", "TI think so." },
     /* what a colon announces, and a line that stops short */
@@ -45,19 +46,22 @@ static const struct {
       "PWe went to\nthe place that everybody who was there talks about." },
     /* numbers of items; numbers that rise are those of headings */
     { "plain", "1. Go there.\n2. Come back.\n", "IGo there.|ICome back." },
-    { "plain", "1. Is it old?\n\nYes, it is.\n\n2. Who made it and why was that,\nif you know?\n\nWe did.\n",
+    { "plain", "1. Is it old?\n\nYes, it is.\n\n2. Who made it and why was that,\nif you know?\n\n"
+               "We did.\n",
       "H1. Is it old?|PYes, it is.|H2. Who made it and why was that,\nif you know?|PWe did." },
     { "plain", "4.2. Files.\n\nThey are there.\n", "IFiles.|PThey are there." },
     /* what is no part of the text */
     { "plain", "It works [1].\n\n[1] Except on Mondays, they say.\n",
       "PIt works [1].|F[1] Except on Mondays, they say." },
-    { "markdown", "# Tool\n\nIt works.\n\n## References\n\nDoe, J. Tools. 2001.\n\n## Use\n\nRun it.\n",
+    { "markdown", "# Tool\n\nIt works.\n\n## References\n\nDoe, J. Tools. 2001.\n\n## Use\n\n"
+                  "Run it.\n",
       "HTool|PIt works.|HReferences|FDoe, J. Tools. 2001.|HUse|PRun it." },
     { "html", "<p>It works.</p><details><p>Since 1.2.</p></details>", "PIt works.|FSince 1.2." },
     { "html", "<table><tr><td>1</td><td>2</td></tr></table><p>It is.</p>", "T1 2|PIt is." },
     { "html", "<table><tr><td><p>It works.</p></td></tr></table>", "PIt works." },
     /* below a name in a manual */
-    { "man", "X(1)     Commands     X(1)\n\nNAME\n       x - do\n\nCODES\n       2      if it fails.\n\n"
+    { "man", "X(1)     Commands     X(1)\n\nNAME\n       x - do\n\nCODES\n"
+             "       2      if it fails.\n\n"
              "       It is so.\n\n       AGAIN  The call\n              failed.\n",
       "FX(1)     Commands     X(1)|HNAME|Cx - do|HCODES|C2|Iif it fails.|PIt is so.|CAGAIN|"
       "IThe call\nfailed." }
