@@ -26,7 +26,8 @@
  * unit, and what a language has no list for is 0; a sentence without a vector, of mass 0, only
  * has the rest. Very short sentences say little, long turns and paragraphs more than short ones,
  * and what comes first introduces. One set of weights for every document and language:
- * docs/measurements/2026-11-23-choosing.md says how they were found and what each is worth.
+ * docs/measurements/2026-11-23-choosing.md says how they were found and what each is worth,
+ * 2026-11-27-summaries.md what came with the terms of expository text.
  */
 #include "summarize.h"
 
