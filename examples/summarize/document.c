@@ -61,7 +61,9 @@ static bool split_block(struct document *doc, const struct block *b, int32_t tur
 {
     struct sentence s = {
         .begin = b->text_begin, .label_begin = b->label_begin, .label_end = b->label_end,
-        .turn = turn, .worth = (int8_t)worth_of[b->kind]
+        .turn = turn, .worth = (int8_t)worth_of[b->kind], .first = b->first,
+        .item = b->kind == BLOCK_ITEM,
+        .spoken = b->kind == BLOCK_TURN || b->label_end > b->label_begin
     };
     bool cut = false, before;
 
@@ -96,19 +98,33 @@ static bool find_language(struct document *doc, const struct stream *s, int leas
     return true;
 }
 
-/* Marks sentences as candidates; a text with few marks does without. */
-static void find_candidates(struct document *doc)
+/* Whether a text has few marks, so that sentences are none by them: lists, which often have none,
+ * are not asked unless they are nearly all. */
+static bool has_few_marks(const struct document *doc)
 {
-    int64_t prose = 0, marked = 0, found = 0;
+    int64_t prose[2] = { 0 }, marked[2] = { 0 };
 
     for (int64_t i = 0; i < doc->n; i++) {
-        prose += doc->sentences[i].worth == PROSE;
-        marked += doc->sentences[i].worth == PROSE && doc->sentences[i].marked;
+        const struct sentence *const s = &doc->sentences[i];
+
+        prose[s->item] += s->worth == PROSE;
+        marked[s->item] += s->worth == PROSE && s->marked;
     }
+    if (prose[false] * 8 > prose[true])
+        return marked[false] * 4 < prose[false];
+    return (marked[false] + marked[true]) * 4 < prose[false] + prose[true];
+}
+
+/* Marks sentences as candidates. */
+static void find_candidates(struct document *doc)
+{
+    const bool few = has_few_marks(doc);
+    int64_t found = 0;
+
     for (int64_t i = 0; i < doc->n; i++) {
         struct sentence *const s = &doc->sentences[i];
 
-        s->candidate = s->worth == PROSE && (marked * 4 < prose || (s->marked && !s->part));
+        s->candidate = s->worth == PROSE && (few || (s->marked && !s->part));
         found += s->candidate;
     }
     for (int least = PROSE; least >= LEFT_OUT && found == 0; least--) {
@@ -145,10 +161,12 @@ bool document_split(struct document *doc, const struct stream *stream,
         good = split_block(doc, b, turn);
     }
     crowded = doc->crowded;
-    if (!good)
-        document_finish(doc);
-    else
+    if (good) {
         find_candidates(doc);
+        document_judge(doc);
+    } else {
+        document_finish(doc);
+    }
     doc->crowded = crowded;
     return good;
 }

@@ -34,7 +34,8 @@ static const struct element elements[] = {
     { "blockquote", ROLE_BLOCK, BLOCK_QUOTE },  { "body", ROLE_BLOCK, BLOCK_PARAGRAPH },
     { "br", ROLE_LINE, BLOCK_PARAGRAPH },       { "button", ROLE_BLOCK, BLOCK_FURNITURE },
     { "caption", ROLE_BLOCK, BLOCK_TABLE },     { "dd", ROLE_BLOCK, BLOCK_ITEM },
-    { "div", ROLE_BLOCK, BLOCK_PARAGRAPH },     { "dt", ROLE_BLOCK, BLOCK_HEADING },
+    { "details", ROLE_BLOCK, BLOCK_FURNITURE }, { "div", ROLE_BLOCK, BLOCK_PARAGRAPH },
+    { "dt", ROLE_BLOCK, BLOCK_HEADING },
     { "figcaption", ROLE_BLOCK, BLOCK_FURNITURE }, { "figure", ROLE_BLOCK, BLOCK_FURNITURE },
     { "footer", ROLE_BLOCK, BLOCK_FURNITURE },  { "form", ROLE_BLOCK, BLOCK_FURNITURE },
     { "h1", ROLE_BLOCK, BLOCK_HEADING },        { "h2", ROLE_BLOCK, BLOCK_HEADING },
@@ -82,8 +83,15 @@ static size_t origin_of(const struct reader *r, const char *at)
     return r->whole ? r->origin : r->origin + (size_t)(at - r->text);
 }
 
-/* What is open decides, from the outside on: furniture, quotes, tables, code; else the innermost,
- * and a paragraph in an item is an item. */
+/* Elements that have text as no cell of a table of data has it: the table only places them. */
+static bool is_prose(const struct element *element)
+{
+    return element->kind == BLOCK_HEADING || element->kind == BLOCK_ITEM ||
+           strcmp(element->name, "p") == 0;
+}
+
+/* What is open decides, from the outside on: furniture, quotes, code; tables without paragraphs;
+ * else the innermost, and a paragraph in an item is an item. */
 static enum block_kind kind_here(const struct reader *r)
 {
     enum block_kind kind = BLOCK_PARAGRAPH;
@@ -92,10 +100,10 @@ static enum block_kind kind_here(const struct reader *r)
     for (int i = 0; i < depth; i++) {
         const enum block_kind here = r->open[i]->kind;
 
-        if (here == BLOCK_FURNITURE || here == BLOCK_QUOTE || here == BLOCK_CODE ||
-            here == BLOCK_TABLE)
+        if (here == BLOCK_FURNITURE || here == BLOCK_QUOTE || here == BLOCK_CODE)
             return here;
-        if (here != BLOCK_PARAGRAPH || kind != BLOCK_ITEM)
+        if (kind == BLOCK_TABLE ? is_prose(r->open[i])
+                                : here != BLOCK_PARAGRAPH || kind != BLOCK_ITEM)
             kind = here;
     }
     return kind;

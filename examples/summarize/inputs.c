@@ -67,6 +67,8 @@ static bool join(struct stream *to, const struct inputs *in)
             memcpy(to->text + to->size, from->text, from->size);
         for (int64_t k = 0; k < from->n; k++)
             to->blocks[to->n++] = moved(from->blocks[k], to->size);
+        if (from->n > 0)
+            to->blocks[to->n - from->n].first = true;
         to->size += from->size;
         free(from->text);
         free(from->blocks);

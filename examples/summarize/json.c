@@ -134,6 +134,9 @@ static void put_sentence(FILE *to, const struct report *r, int64_t i, int64_t be
     fputs(", ", to);
     put_number(to, "score", (double)r->score[i]);
     fprintf(to, ", \"chosen\": %s, ", r->summary->chosen[i] ? "true" : "false");
+    if (r->all)
+        fprintf(to, "\"candidate\": %s, \"item\": %s, \"needs\": %d, ",
+                s->candidate ? "true" : "false", s->item ? "true" : "false", s->needs);
     if (s->label_words > 0) {
         fputs("\"speaker\": \"", to);
         put_range(to, doc->text, s->label_begin, s->label_end);

@@ -18,7 +18,7 @@ static const struct language languages[] = {
       " ave blvd bros co corp dept ed eds est et etc inc jr llc ltd ph.d plc rd sr ",
       " approx apr art aug ca ch dec eq feb fig figs jan jul jun mar no nos nov oct p pp sec "
       "sep sept "
-      "vol ",
+      "vol v ver ",
       " i ",
       { " i me mine my myself our ours ourselves us we you your yours yourself ",
         " a an the of in on at by for from with to into between about during through over "
@@ -27,6 +27,18 @@ static const struct language languages[] = {
         "well so like just right alright sure really actually basically anyway wow ",
         " decide decided decides decision decisions agree agreed agrees agreement conclude "
         "concluded concludes conclusion conclusions resolve resolved resolves resolution " },
+      { " this that these those such both however therefore thus then hence instead moreover "
+        "furthermore consequently accordingly conversely alternatively similarly likewise "
+        "nevertheless nonetheless meanwhile otherwise secondly thirdly afterwards ",
+        " it its but and or nor so still again also there here yet too they them their he she his "
+        "her ",
+        " document manual manpage page file guide paper report article book chapter license "
+        "licence package program library tool project readme section appendix release version "
+        "software specification policy command utility script module daemon ",
+        " example instance addition contrast ",
+        " second third fourth fifth former latter other others same ",
+        " see refer consult please ",
+        " more further details information " },
       false },
     { "de", "German",
       " abs abb bspw bzw ca dipl dr ebd evtl fr geb gegr gem ggf hl hr hrsg inkl insb jr lat "
@@ -47,6 +59,16 @@ static const struct language languages[] = {
         "eigentlich irgendwie sozusagen quasi gut klar ",
         " beschlossen beschließen beschließt beschloss beschluss entschieden entscheiden "
         "entscheidet entscheidung geeinigt einigten vereinbart vereinbarten fazit " },
+      { " dies diese dieser dieses diesem diesen jene jener jenes beide solche solcher jedoch "
+        "allerdings daher deshalb deswegen dadurch dabei dafür damit dann stattdessen außerdem "
+        "zudem ferner andernfalls dagegen ebenso somit folglich trotzdem ",
+        " es er sie ihr ihre sein seine aber und oder auch so noch da dort hier doch ",
+        " dokument handbuch seite datei artikel buch kapitel lizenz paket programm bibliothek "
+        "projekt abschnitt anhang bericht version ",
+        " beispiel gegensatz ",
+        " zweite dritte vierte erstere letztere andere anderen gleiche ",
+        " siehe vgl bitte ",
+        " weitere weiteren " },
       true },
     { "fr", "French",
       " av bd c.-à-d cf chap dr env ex fig m mgr mlle mm mme mmes mr p pr prof réf st ste "
@@ -61,6 +83,15 @@ static const struct language languages[] = {
         "bref ",
         " décidé décidons décide décident décision décisions convenu conclu conclusion "
         "conclusions " },
+      { " ce cet cette ces c cela ceci ça celui celle ceux celles cependant toutefois donc ainsi "
+        "alors pourtant néanmoins ensuite enfin sinon inversement ",
+        " il elle ils elles son sa ses leur leurs mais et ou aussi encore là ici ",
+        " document manuel page fichier guide article livre chapitre licence paquet programme "
+        "bibliothèque projet section annexe rapport version ",
+        " exemple outre revanche effet ",
+        " deuxième second seconde troisième autre autres dernier même ",
+        " voir voyez consultez veuillez ",
+        " plus " },
       false },
     { "es", "Spanish",
       " aprox arq art av avda c cap d dña dr dra ee ej excmo excma fig gral ing lic ldo ma núm "
@@ -74,6 +105,15 @@ static const struct language languages[] = {
         " eh em mm ah oh ay pues bueno vale okay ok sí ya claro entonces ",
         " decidido decidimos decide deciden decidió decidieron decisión acordado acordamos "
         "acordó acordaron acuerdo conclusión " },
+      { " este esta esto estos estas ese esa eso esos esas aquel aquella ambos ambas tal tales "
+        "además así entonces luego después ",
+        " él ella ello ellos ellas su sus pero y e o u también aún allí aquí ",
+        " documento manual página archivo guía artículo libro capítulo licencia paquete programa "
+        "biblioteca proyecto sección informe versión ",
+        " ejemplo cambio contraste ",
+        " segundo segunda tercero tercera otro otra otros otras mismo ",
+        " véase ver consulte ",
+        " más " },
       false },
     { "it", "Italian",
       " arch art avv ca cap cfr col dott dr es fig gen geom ing n on p pag pagg prof proff rag "
@@ -88,6 +128,15 @@ static const struct language languages[] = {
         " eh ehm mm ah oh mah beh boh sì okay ok allora insomma cioè ecco dunque ",
         " deciso decidiamo decide decidono decisione decisioni concordato stabilito "
         "conclusione conclusioni " },
+      { " questo questa questi queste quello quella quelli quelle ciò tale tali entrambi tuttavia "
+        "perciò quindi dunque inoltre così allora poi infine altrimenti invece ",
+        " esso essa essi esse suo sua suoi sue loro ma e ed o anche ancora lì qui ",
+        " documento manuale pagina file guida articolo libro capitolo licenza pacchetto programma "
+        "libreria progetto sezione rapporto versione ",
+        " esempio contrario ",
+        " secondo seconda terzo terza altro altra altri altre stesso ",
+        " vedi vedere consultare ",
+        " maggiori ulteriori " },
       false },
     { "pt", "Portuguese",
       " aprox art av cap cf d dr dra drs ed eng ex exa exma exmo fig p pág págs prof profa r "
@@ -101,6 +150,15 @@ static const struct language languages[] = {
         " eh é hã hum ah oh né tá pois bom então sim okay ok olha ",
         " decidido decidimos decide decidiu decidiram decisão decisões acordado acordamos "
         "acordo conclusão " },
+      { " este esta isto estes estas esse essa isso esses essas aquele aquela aquilo ambos tal "
+        "tais porém contudo portanto assim então depois além ",
+        " ele ela eles elas seu sua seus suas mas e ou também ainda ali aqui ",
+        " documento manual página arquivo ficheiro guia artigo livro capítulo licença pacote "
+        "programa biblioteca projeto secção seção relatório versão ",
+        " exemplo contrário ",
+        " segundo segunda terceiro terceira outro outra outros outras mesmo ",
+        " ver veja consulte ",
+        " mais " },
       false },
     { "nl", "Dutch",
       " a.u.b bijv blz bv ca d.d d.w.z dhr dr drs e.d evt fam fig gebr i.p.v i.v.m ing ir "
@@ -114,6 +172,15 @@ static const struct language languages[] = {
         "zonder te ten ter om ",
         " eh uh ehm uhm hm hmm ja nee nou oké ok okay ach ah oh hoor zeg dus eigenlijk gewoon ",
         " besloten besluiten besluit afgesproken afspraak overeengekomen conclusie " },
+      { " dit dat deze die zulke beide echter daarom dus dan daardoor daarbij daarmee bovendien "
+        "verder anders evenzo niettemin daarna ",
+        " hij zij ze zijn haar hun maar en of ook nog er daar hier ",
+        " document handboek handleiding pagina bestand artikel boek hoofdstuk licentie pakket "
+        "programma bibliotheek project sectie rapport versie ",
+        " voorbeeld tegenstelling ",
+        " tweede derde vierde andere zelfde ",
+        " zie raadpleeg ",
+        " meer " },
       false },
     { "ru", "Russian",
       " акад ген д доц им инж канд напр обл пер пл проф см ср тел ул ",
@@ -124,11 +191,22 @@ static const struct language languages[] = {
         " в во на с со к ко о об от до из за у по под над при про без для между через перед ",
         " э ээ эм мм хм ну вот да ага угу так ладно окей ок короче значит типа ",
         " решили решил решила решено решение договорились вывод " },
+      { " это этот эта эти этого этой этих тот та то те такой такая такие оба однако поэтому "
+        "затем тогда также кроме иначе наоборот ",
+        " он она оно они его её их но и или а ещё там здесь ",
+        " документ руководство страница файл статья книга глава лицензия пакет программа "
+        "библиотека проект раздел отчёт версия ",
+        " примера пример ",
+        " второй вторая третий третья другой другая другие ",
+        " см смотрите ",
+        " дополнительной " },
       false },
     { "zh", "Chinese", " ", " ", " ", " ",
-      { " 我 你 您 咱 ", " 的 在 从 对 于 与 和 为 以 ", " 嗯 啊 呃 哦 哎 喔 吧 ", " 决 " }, false },
+      { " 我 你 您 咱 ", " 的 在 从 对 于 与 和 为 以 ", " 嗯 啊 呃 哦 哎 喔 吧 ", " 决 " },
+      { " 这 那 此 其 该 ", " 它 他 她 但 而 也 ", " ", " ", " ", " ", " " }, false },
     { "ja", "Japanese", " ", " ", " ", " ",
-      { " 私 僕 俺 ", " の を へ ", " ", " 決 " }, false },
+      { " 私 僕 俺 ", " の を へ ", " ", " 決 " },
+      { " 此 其 ", " ", " ", " ", " ", " ", " " }, false },
 };
 
 enum { LANGUAGES = sizeof(languages) / sizeof(*languages) };

@@ -23,6 +23,18 @@ extern const struct word_list common_words[];      /* commonwords.c: they are no
 const struct word_list *word_list_of(const struct word_list *lists, const char *code);
 
 /* Lists of words are strings with a space before and behind each word, in lower case. */
+/* What a sentence begins with. */
+enum start_kind {
+    START_POINTS,                      /* back: "this", "however" */
+    START_JOINS,                       /* "but", "it": back, and in talk only on */
+    START_SELF,                        /* behind "this", the text itself: "document" */
+    START_EXAMPLE,                     /* behind a preposition: "for example" */
+    START_ORDINAL,                     /* behind an article: "the third" */
+    START_SENDS,                       /* elsewhere: "see" */
+    START_MORE,                        /* the same behind a preposition: "for more" */
+    START_KINDS
+};
+
 struct language {
     const char *code, *name;
     const char *never;                 /* before a full stop that ends no sentence */
@@ -30,6 +42,7 @@ struct language {
     const char *numbered;              /* no end before a number */
     const char *letters;               /* words of one letter, which are no initials */
     const char *of_kind[WORD_KINDS];   /* words that tell how a sentence speaks */
+    const char *starts[START_KINDS];   /* words with which sentences begin */
     bool ordinals;                     /* "3." is third */
 };
 

@@ -175,7 +175,8 @@ size_t line_bullet(const char *begin, const char *end)
         return 0;
     code = utf8_next(begin, end, &taken);
     if (code != '-' && code != '*' && code != '+' && code != 0x2022 && code != 0x2023 &&
-        code != 0x25CF && code != 0x25AA && code != 0xB7 && code != 0x2043)
+        code != 0x25CF && code != 0x25AA && code != 0xB7 && code != 0x2043 && code != 0x25B8 &&
+        code != 0x25E6)
         return 0;
     if (begin + taken >= end || (begin[taken] != ' ' && begin[taken] != '\t'))
         return 0;
@@ -190,7 +191,8 @@ size_t line_number(const char *begin, const char *end)
         c++;
     if (c + 1 < end && lower(*c) >= 'a' && lower(*c) <= 'z' && c[1] == ')')
         c++;
-    while (c < end && c - begin < 4 && is_digit(*c))
+    while (c < end && c - begin < 10 &&
+           (is_digit(*c) || (*c == '.' && c > begin && c + 1 < end && is_digit(c[1]))))
         c++;
     if (c == begin || c + 1 >= end || (*c != '.' && *c != ')') || c[1] != ' ')
         return 0;

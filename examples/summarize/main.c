@@ -204,7 +204,8 @@ static int analyse(struct work *w, const struct options *o)
         !attend_mass(w->attend, &w->doc, &w->vectors,
                      progress_show, NULL, w->mass, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
-    salience_score(&w->doc, &w->vectors, w->mass, w->score, w->parts);
+    salience_score(&w->doc, &w->vectors, w->mass, !o->query && o->keywords == 0, w->score,
+                   w->parts);
     if (o->query) {
         status = ask(w, o);
         if (status != 0)

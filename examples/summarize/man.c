@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUBHEADING = 4 };         /* the most that one is set in; text is further in */
+/* The most that a subheading, and text, is set in; what is below a name is further in. */
+enum { SUBHEADING = 4, TEXT = 8 };
 
 struct reader {
     struct prose prose;
@@ -111,6 +112,17 @@ static bool goes_on(const struct reader *r, size_t indent)
     return s->open && s->kind == BLOCK_PARAGRAPH && indent == r->indent;
 }
 
+/* How far the text behind a list mark is from it. */
+static size_t bullet_columns(const char *begin, const char *end)
+{
+    const size_t bytes = line_bullet(begin, end);
+    size_t columns = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        columns += ((unsigned char)begin[i] & 0xC0) != 0x80;
+    return columns;
+}
+
 static void read_line(struct reader *r, const char *begin, const char *end)
 {
     const char *const first = line_skip_space(begin, end);
@@ -139,9 +151,12 @@ static void read_line(struct reader *r, const char *begin, const char *end)
     } else {
         if (indent != r->indent)
             prose_end(&r->prose);
-        prose_line(&r->prose, first, end);
+        prose_line(&r->prose, begin, end);
+        if (indent > TEXT && r->prose.stream->open && r->prose.stream->kind == BLOCK_PARAGRAPH)
+            r->prose.stream->kind = BLOCK_ITEM;
     }
-    r->indent = indent;
+    r->indent = r->prose.hang ? r->prose.hang : indent + bullet_columns(first, end);
+    r->prose.hang = 0;
 }
 
 void man_read(struct stream *stream, const struct source *source)
@@ -163,6 +178,8 @@ void man_read(struct stream *stream, const struct source *source)
             stream->failed = true;
             break;
         }
+        r.prose.next = line.next < end ? line.next : NULL;
+        r.prose.next_end = line_at(line.next, end).end;
         r.prose.whole = text != line.begin;
         r.prose.base = text;
         r.prose.origin = (size_t)(line.begin - source->text);

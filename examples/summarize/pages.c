@@ -171,7 +171,6 @@ void pages_read(struct stream *stream, const struct source *source)
         prose_line(&prose, line.begin, line.end);
     }
     prose_end(&prose);
-    prose_number_headings(stream);
     free(pages.list);
     free(pages.edges);
 }

@@ -13,16 +13,9 @@ int plain_looks_like(const struct source *source)
 
 void plain_read(struct stream *stream, const struct source *source)
 {
-    struct prose prose = { .stream = stream, .base = source->text, .gap = 3 };
-    const char *const end = source->text + source->size;
-    struct line line = { .next = source->text };
+    struct prose prose = {
+        .stream = stream, .base = source->text, .gap = 3, .flags = PROSE_NAMES
+    };
 
-    while (line.next < end) {
-        line = line_at(line.next, end);
-        prose_line(&prose, line.begin, line.end);
-        if (line.page)
-            prose_end(&prose);
-    }
-    prose_end(&prose);
-    prose_number_headings(stream);
+    prose_lines(&prose, source->text, source->size);
 }

@@ -3,13 +3,20 @@
  *
  * Lines of text without markup to blocks. A paragraph ends at a blank line; a speaker, a time, a
  * list mark, a row of a table or of contents begins a block too. A short line alone that ends no
- * sentence is a heading.
+ * sentence is a heading. What stands before a wide gap, or before text that goes on below itself
+ * and not below the start of the line, is the name of an item: "-v   Say more." A line that ends
+ * far before the others, and no sentence, is none of a paragraph: an address, a setting.
  */
 #include "read.h"
 
 #include <string.h>
 
-enum { HEADING_WORDS = 12 };
+enum {
+    HEADING_WORDS = 12,
+    NAME_WORDS = 4, NAME_BYTES = 32,       /* of an item: at most */
+    MOST_WIDTH = 80,
+    SAMPLE_LINES = 400                     /* that tell how wide lines are */
+};
 
 size_t prose_origin(const struct prose *p, const char *at)
 {
@@ -178,16 +185,129 @@ static bool is_within(const struct prose *p)
            !line_ends_sentence(s->text + p->last, s->text + s->size);
 }
 
+/* ---- lines and the next ones ------------------------------------------------------ */
+
+/* Columns before the first letter of a line; *bytes: 0 for one with tabs. */
+static size_t indent_of(const char *begin, const char *end, size_t *bytes)
+{
+    const char *c = begin;
+    size_t columns = 0;
+
+    *bytes = 0;
+    for (; c < end && (*c == ' ' || *c == '\t'); c++)
+        columns += *c == ' ' ? 1 : 8 - columns % 8;
+    if (c == end)
+        return 0;
+    *bytes = columns == (size_t)(c - begin) ? columns : 0;
+    return columns;
+}
+
+/* Whether a line begins what a colon announces, or goes on behind it: it is set further in than
+ * the line with the colon, or no further. */
+static bool changes_depth(const struct prose *p, size_t indent)
+{
+    const struct stream *const s = p->stream;
+
+    return s->open && !s->failed && s->size > p->last && p->flags & PROSE_NAMES &&
+           (p->announced ? indent < p->indent
+                         : s->text[s->size - 1] == ':' && indent >= p->indent + 2);
+}
+
+/* Whether [begin, end) may be the name of an item. */
+static bool is_name(const char *begin, const char *end)
+{
+    return end > begin && end - begin <= NAME_BYTES && end[-1] != ':' && end[-1] != ',' &&
+           line_bullet(begin, end + 1) == 0 && !line_ends_sentence(begin, end) &&
+           line_words(begin, end, NAME_WORDS + 1) <= NAME_WORDS;
+}
+
+/* Whether so many spaces, or a tab, are at `at`. */
+static bool is_gap(const char *at, const char *end, int spaces)
+{
+    if (at < end && *at == '\t')
+        return true;
+    for (int i = 0; i < spaces; i++) {
+        if (at + i >= end || at[i] != ' ')
+            return false;
+    }
+    return true;
+}
+
+/* Where the text behind the name of an item begins in a line, of which `from` is the first letter;
+ * NULL: it has no name. */
+static const char *behind_name(const struct prose *p, const char *begin, const char *from,
+                               const char *end)
+{
+    const char *text = from;
+    size_t below = 0;
+
+    if (p->next)
+        indent_of(p->next, p->next_end, &below);
+    if (line_bullet(from, end) > 0 || line_number(from, end) > 0)
+        return NULL;
+    while (text < end && text - from <= NAME_BYTES && !is_gap(text, end, p->gap))
+        text++;
+    if (p->flags & (PROSE_NAMES | PROSE_TAGS) && text < end && text - from <= NAME_BYTES &&
+        is_name(from, text))
+        return line_skip_space(text, end);
+    text = begin + below;
+    if (below <= (size_t)(from - begin) + 1 || text >= end || *text == ' ' || text[-1] != ' ')
+        return NULL;
+    return (text[-2] == ' ' || p->flags & PROSE_TAGS) && is_name(from, line_trim(from, text))
+           ? text : NULL;
+}
+
+/* A line that begins an item with a name; false: it does not. */
+static bool named(struct prose *p, const char *begin, const char *from, const char *end)
+{
+    const char *const text = is_within(p) ? NULL : behind_name(p, begin, from, end);
+
+    if (!text)
+        return false;
+    open_block(p, BLOCK_CODE);
+    add(p, from, line_trim(from, text));
+    open_block(p, BLOCK_ITEM);
+    add(p, text, end);
+    p->hang = (size_t)(text - begin);
+    return true;
+}
+
+/* Whether the first line of a paragraph ends far before the others, so that a word more would have
+ * had room, though no sentence ends there and none goes on. */
+static bool stops_short(const struct prose *p, const char *from, const char *end)
+{
+    const char *const next = p->next ? line_skip_space(p->next, p->next_end) : NULL;
+    const char *word = next;
+    size_t taken;
+
+    if (!(p->flags & PROSE_NAMES) || p->lines != 1 || !next || next == p->next_end ||
+        !utf8_is_upper(utf8_next(next, p->next_end, &taken)))
+        return false;
+    while (word < p->next_end && *word != ' ')
+        word++;
+    return end - from + 1 + (word - next) < p->width * 3 / 4 && end[-1] != ',' &&
+           end[-1] != ':' && !line_ends_sentence(from, end);
+}
+
 void prose_line(struct prose *p, const char *begin, const char *end)
 {
+    const char *const start = begin;
     size_t mark;
+    const size_t indent = indent_of(begin, end, &mark);
 
     begin = line_skip_space(begin, end);
     end = line_trim(begin, end);
     if (begin == end) {
         prose_end(p);
+        p->announced = false;
         return;
     }
+    if (changes_depth(p, indent)) {
+        p->announced = !p->announced;
+        prose_end(p);
+    }
+    p->indent = indent;
+    p->hang = 0;
     if (special(p, begin, end))
         return;
     mark = line_stamp(begin, end);
@@ -207,49 +327,44 @@ void prose_line(struct prose *p, const char *begin, const char *end)
         prose_end(p);
         return;
     }
+    if (named(p, start, begin, end))
+        return;
     mark = line_bullet(begin, end);
     if (mark > 0 || (line_number(begin, end) > 0 && !is_within(p)))
         open_block(p, BLOCK_ITEM);
     else if (!p->stream->open || (p->stream->kind != BLOCK_PARAGRAPH &&
                                   p->stream->kind != BLOCK_ITEM &&
                                   p->stream->kind != BLOCK_TURN))
-        open_block(p, BLOCK_PARAGRAPH);
+        open_block(p, p->announced ? BLOCK_ITEM : BLOCK_PARAGRAPH);
     if (begin + mark < end)
         add(p, begin + mark, end);
-}
-
-/* ---- headings with numbers --------------------------------------------------- */
-
-/* The number of a short line alone, between blocks that are no items; 0: it is none. */
-static int64_t heading_number(const struct stream *s, int64_t i)
-{
-    const struct block *const b = &s->blocks[i];
-    const char *const begin = s->text + b->begin, *const end = s->text + b->end;
-    int64_t number = 0;
-
-    if (b->kind != BLOCK_ITEM || i + 1 == s->n || s->blocks[i + 1].kind == BLOCK_ITEM ||
-        (i > 0 && s->blocks[i - 1].kind == BLOCK_ITEM) ||
-        memchr(begin, '\n', (size_t)(end - begin)) || line_number(begin, end) == 0 ||
-        line_ends_sentence(begin, end) ||
-        line_words(begin, end, HEADING_WORDS + 1) > HEADING_WORDS)
-        return 0;
-    for (const char *c = begin; c < end && c < begin + 4 && *c >= '0' && *c <= '9'; c++)
-        number = number * 10 + (*c - '0');
-    return number;
-}
-
-void prose_number_headings(struct stream *s)
-{
-    int64_t count = 0;
-
-    if (s->failed)
-        return;
-    for (int64_t i = 0; i < s->n; i++)
-        count += heading_number(s, i) == count + 1;
-    for (int64_t i = 0, number = 1; i < s->n && count > 1; i++) {
-        if (heading_number(s, i) == number) {
-            s->blocks[i].kind = BLOCK_HEADING;
-            number++;
-        }
+    if (p->stream->kind == BLOCK_PARAGRAPH && stops_short(p, begin, end)) {
+        p->stream->kind = BLOCK_CODE;
+        prose_end(p);
     }
+}
+
+void prose_lines(struct prose *p, const char *text, size_t size)
+{
+    const char *const end = text + size;
+    struct line line = { .next = text };
+
+    for (int i = 0; i < SAMPLE_LINES && line.next < end; i++) {
+        line = line_at(line.next, end);
+        p->width = line.end - line.begin > p->width ? line.end - line.begin : p->width;
+    }
+    p->width = p->width < MOST_WIDTH ? p->width : MOST_WIDTH;
+    line = line_at(text, end);
+    while (line.begin < end) {
+        const struct line next = line_at(line.next, end);
+
+        p->next = line.next < end && !line.page ? next.begin : NULL;
+        p->next_end = next.end;
+        prose_line(p, line.begin, line.end);
+        if (line.page)
+            prose_end(p);
+        line = next;
+    }
+    p->next = NULL;
+    prose_end(p);
 }

@@ -28,8 +28,9 @@ enum block_kind {
 struct block {
     size_t begin, end;
     size_t label_begin, label_end; /* the speaker; empty: none */
-    size_t text_begin;             /* behind the speaker */
+    size_t text_begin;             /* behind the speaker, or the number of an item */
     enum block_kind kind;
+    bool first;                    /* of several files, the first of one */
 };
 
 /* From text[at] on, up to the next piece, bytes come from origin and what follows it; or all of
@@ -134,6 +135,10 @@ void man_read(struct stream *stream, const struct source *source);
 int pages_looks_like(const struct source *source);
 void pages_read(struct stream *stream, const struct source *source);
 
+/* ---- outline.c: what blocks are beside others --------------------------------- */
+
+void stream_outline(struct stream *s);
+
 /* ---- source.c: all of it ---------------------------------------------------- */
 
 struct reading {
@@ -234,7 +239,8 @@ enum {
     PROSE_HYPHENS = 1,             /* a hyphen at the end of a line was put there to break it */
     PROSE_NO_SPEAKERS = 2,
     PROSE_NO_HEADINGS = 4,
-    PROSE_TAGS = 8                 /* a short line alone is a tag, which is left out */
+    PROSE_TAGS = 8,                /* a short line alone is a tag, which is left out */
+    PROSE_NAMES = 16               /* lines that are set in, or stop short, say what they are */
 };
 
 struct prose {
@@ -246,12 +252,17 @@ struct prose {
     bool whole;                    /* all of it comes from `origin` */
     int64_t lines;                 /* of the open block */
     size_t last;                   /* where the last line of it begins in the stream */
+    const char *next, *next_end;   /* the line behind; NULL: unknown */
+    size_t indent;                 /* columns, of the last line */
+    size_t hang;                   /* bytes before its text, behind the name of an item; or 0 */
+    bool announced;                /* that line is below one with a colon, and further in */
+    ptrdiff_t width;               /* bytes of the longest line, up to 80; 0: unknown */
 };
 
 void prose_line(struct prose *p, const char *begin, const char *end);
 void prose_end(struct prose *p);
-/* Items "1. ...", "2. ..." that stand alone among paragraphs become headings. */
-void prose_number_headings(struct stream *s);
+/* All lines of a text. */
+void prose_lines(struct prose *p, const char *text, size_t size);
 /* A line that is a block, or goes on with one, of this kind. */
 void prose_put(struct prose *p, enum block_kind kind, const char *begin, const char *end);
 size_t prose_origin(const struct prose *p, const char *at);

@@ -13,10 +13,11 @@
  *
  * Crowding: of two sentences of like worth the one from a segment with fewer chosen words is taken.
  *
- * A sentence of which more than COMMON_WORDS of 100 content words are in a chosen one says it again
- * and is not taken. One that has a short chosen one in it, and says more, may be.
+ * A sentence that needs those before it (cohesion.c) is taken together with them or not at all.
+ *
+ * What says again what was said is not taken (said.c).
  */
-#include "summarize.h"
+#include "said.h"
 
 #include <assert.h>
 #include <math.h>
@@ -26,11 +27,9 @@
 enum {
     SHORTEST = 6,                  /* words of a sentence worth choosing */
     LONGEST = 80,
-    COMMON_WORDS = 60,             /* of 100 content words */
-    MOST_KEYS = 256,               /* content words of a sentence that are compared */
     USUAL = 20                     /* words of a sentence */
 };
-static const double likeness_weight = 1.4, crowding_weight = 0.4;
+static const double likeness_weight = 2, crowding_weight = 0.4;
 static const double free_shares = 2;       /* of words, before a segment is crowded */
 
 bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before)
@@ -102,69 +101,6 @@ struct budget length_budget(struct length length, const struct document *doc)
     return budget;
 }
 
-/* ---- what was said already --------------------------------------------------- */
-
-/* Content words of the sentences that were chosen, one sorted list after another. */
-struct said {
-    uint64_t *keys;
-    int64_t n, capacity;
-    int64_t *end;                  /* of each list, [doc->n] */
-    int64_t sentences;
-};
-
-static int64_t in_common(const uint64_t *a, int64_t n, const uint64_t *b, int64_t m)
-{
-    int64_t common = 0;
-
-    for (int64_t i = 0, j = 0; i < n && j < m;) {
-        const bool same = a[i] == b[j];
-
-        common += same;
-        if (same || a[i] < b[j])
-            i++;
-        else
-            j++;
-    }
-    return common;
-}
-
-/* Whether the content words were said before; if not, they are from now on. NULL: no memory. */
-static const bool *says_again(struct said *said, const uint64_t *keys, int64_t n)
-{
-    static const bool yes = true, no = false;
-
-    if (!said->keys || said->capacity - said->n < n) {
-        const int64_t capacity = 2 * said->capacity + MOST_KEYS;
-        uint64_t *const grown = realloc(said->keys, (size_t)capacity * sizeof(*grown));
-
-        if (!grown)
-            return NULL;
-        said->keys = grown;
-        said->capacity = capacity;
-    }
-    for (int64_t i = 0; i < said->sentences; i++) {
-        const int64_t begin = i > 0 ? said->end[i - 1] : 0, m = said->end[i] - begin;
-
-        if (in_common(keys, n, said->keys + begin, m) * 100 > n * COMMON_WORDS)
-            return &yes;
-    }
-    if (n > 0)
-        memcpy(said->keys + said->n, keys, (size_t)n * sizeof(*keys));
-    said->n += n;
-    said->end[said->sentences++] = said->n;
-    return &no;
-}
-
-static bool say(struct said *said, const struct document *doc, int64_t i, bool *again)
-{
-    uint64_t keys[MOST_KEYS];
-    const bool *const found = says_again(said, keys, words_of_content(doc, i, keys, MOST_KEYS));
-
-    if (found)
-        *again = *found;
-    return found != NULL;
-}
-
 /* ---- candidates ------------------------------------------------------------ */
 
 struct choice {
@@ -172,6 +108,7 @@ struct choice {
     const struct document *doc;
     const struct vectors *vectors;
     const float *score;
+    const bool *chosen;            /* [doc->n] */
     bool *usable, *fits;           /* [doc->n] */
     float *likeness;               /* to the first known[i] that were chosen, [doc->n] */
     int64_t *known;
@@ -226,8 +163,8 @@ static bool choice_create(struct choice *c, struct budget budget)
     for (int64_t i = 0; i < c->doc->n; i++) {
         const struct sentence *const s = &c->doc->sentences[i];
 
-        c->usable[i] = s->candidate && s->words >= SHORTEST && s->words <= LONGEST &&
-                       c->vectors->row[i + 1] > c->vectors->row[i];
+        c->usable[i] = s->candidate && s->needs >= 0 && s->words >= SHORTEST &&
+                       s->words <= LONGEST && c->vectors->row[i + 1] > c->vectors->row[i];
     }
     choice_limit(c, 0, c->doc->n);
     return true;
@@ -252,14 +189,29 @@ static void liken(struct choice *c, int64_t pick)
     }
 }
 
-/* New candidates, among the sentences that fit into `left` words. */
-static bool ask(struct choice *c, int64_t left, struct failure *why)
+/* What is left of the budget. */
+struct room {
+    int64_t words, sentences;
+};
+
+/* Whether sentence i fits, with those it needs that are not chosen yet. */
+static bool fits(const struct choice *c, int64_t i, struct room room)
+{
+    for (int64_t j = i - c->doc->sentences[i].needs; j <= i; j++) {
+        room.sentences -= !c->chosen[j];
+        room.words -= c->chosen[j] ? 0 : words_of(c->doc, j);
+    }
+    return room.words >= 0 && room.sentences >= 0;
+}
+
+/* New candidates, among the sentences that fit. */
+static bool ask(struct choice *c, struct room room, struct failure *why)
 {
     const int64_t n = c->end - c->first, most = c->most < n ? c->most : n;
     int64_t found = 0;
 
     for (int64_t i = c->first; i < c->end; i++)
-        c->fits[i] = c->usable[i] && words_of(c->doc, i) <= left;
+        c->fits[i] = c->usable[i] && fits(c, i, room);
     if (!attend_best(c->attend, c->score + c->first, c->fits + c->first, n, most, c->candidates,
                      why))
         return false;
@@ -280,8 +232,8 @@ static bool ask(struct choice *c, int64_t left, struct failure *why)
     return true;
 }
 
-/* The best candidate that fits into `left` words, or -1, and what it is worth. */
-static int64_t best(const struct choice *c, int64_t left, double *worth)
+/* The best candidate that fits, or -1, and what it is worth. */
+static int64_t best(const struct choice *c, struct room room, double *worth)
 {
     int64_t found = -1;
 
@@ -293,7 +245,7 @@ static int64_t best(const struct choice *c, int64_t left, double *worth)
         const double crowding = crowding_weight * fmax(shares - free_shares, 0);
         const double here = (double)c->score[j] - likeness - crowding;
 
-        if (c->usable[j] && words_of(c->doc, j) <= left && here > *worth) {
+        if (c->usable[j] && here > *worth && fits(c, j, room)) {
             *worth = here;
             found = j;
         }
@@ -303,6 +255,7 @@ static int64_t best(const struct choice *c, int64_t left, double *worth)
 
 static void pick(struct summary *s, struct choice *c, int64_t i, double worth)
 {
+    c->usable[i] = false;
     s->chosen[i] = true;
     s->rank[i] = (int32_t)c->n_picks;
     s->likeness[i] = (float)((double)c->score[i] - worth);
@@ -311,32 +264,49 @@ static void pick(struct summary *s, struct choice *c, int64_t i, double worth)
     liken(c, c->n_picks++);
 }
 
+/* Says sentence i and those it needs that are not chosen; nothing if one of them was said. */
+static bool say_all(struct choice *c, int64_t i, bool *again)
+{
+    const struct said before = *c->said;
+
+    *again = false;
+    for (int64_t j = i - c->doc->sentences[i].needs; j <= i && !*again; j++) {
+        if (!c->chosen[j] && !said_add(c->said, c->doc, j, again))
+            return false;
+    }
+    if (*again)
+        said_back(c->said, &before);
+    return true;
+}
+
 /* Takes sentences as long as they fit; `room`: what the first one may have at least. *left is what
  * remains of the words. */
 static bool choose(struct summary *s, struct choice *c, int64_t *left, int64_t room,
                    int64_t most_picks, struct failure *why)
 {
     while (c->n_picks < most_picks) {
-        const int64_t fits = room > *left ? room : *left;
+        const struct room all = { room > *left ? room : *left, most_picks - c->n_picks };
         double worth;
-        const int64_t i = best(c, fits, &worth);
+        const int64_t i = best(c, all, &worth);
         bool again;
 
         if (worth <= c->floor && c->floor > -HUGE_VAL) {
-            if (!ask(c, fits, why))
+            if (!ask(c, all, why))
                 return false;
             continue;
         }
         if (i < 0)
             break;
         c->usable[i] = false;
-        if (!say(c->said, c->doc, i, &again))
+        if (!say_all(c, i, &again))
             return false;
-        if (again)
-            continue;
-        *left -= words_of(c->doc, i);
-        room = 0;
-        pick(s, c, i, worth);
+        for (int64_t j = i - c->doc->sentences[i].needs; j <= i && !again; j++) {
+            if (c->chosen[j])
+                continue;
+            *left -= words_of(c->doc, j);
+            pick(s, c, j, worth - (double)(c->score[i] - c->score[j]));
+        }
+        room = again ? room : 0;
     }
     return true;
 }
@@ -416,7 +386,7 @@ static bool say_once(struct summary *s, const struct document *doc, struct said 
     if (good)
         qsort(ranked, (size_t)n, sizeof(*ranked), compare_ranked);
     for (int64_t k = 0; k < n && good; k++) {
-        good = say(said, doc, ranked[k].i, &again);
+        good = said_add(said, doc, ranked[k].i, &again);
         s->chosen[ranked[k].i] = !again;
         s->rank[ranked[k].i] = again ? 0 : rank++;
     }
@@ -440,6 +410,11 @@ static bool choose_all(struct summary *s, const struct document *doc, struct bud
     return false;
 }
 
+static bool may_stand(const struct document *doc, int64_t i)
+{
+    return doc->sentences[i].candidate && doc->sentences[i].needs == 0;
+}
+
 /* Nothing fits: the best sentence will be cut, if it may be. */
 static void choose_cut(struct summary *s, const struct document *doc, const float *score,
                        struct budget budget)
@@ -447,7 +422,7 @@ static void choose_cut(struct summary *s, const struct document *doc, const floa
     int64_t found = 0;
 
     for (int64_t i = 1; i < doc->n; i++) {
-        const bool here = doc->sentences[i].candidate, there = doc->sentences[found].candidate;
+        const bool here = may_stand(doc, i), there = may_stand(doc, found);
 
         if (here > there || (here == there && score[i] > score[found]))
             found = i;
@@ -477,6 +452,7 @@ bool summary_choose(struct summary *s, struct attend *a, const struct document *
         good = say_once(s, doc, &said, score);
         s->words = printed_words(doc, s->chosen);
     } else {
+        c.chosen = s->chosen;
         good = choice_create(&c, budget) && choose_parts(s, &c, budget, sections, why);
         if (good && s->words == 0)
             choose_cut(s, doc, score, budget);

@@ -115,9 +115,13 @@ static void word_before(const struct cursor *c, size_t begin, size_t stop, char 
     *from = at;
 }
 
+/* "3", and "3.1" too; "10.15" is a time. */
 static bool is_digits(const char *word)
 {
-    return *word && strspn(word, "0123456789") == strlen(word);
+    const size_t length = strlen(word);
+
+    return *word >= '0' && *word <= '9' && strspn(word, "0123456789.") == length &&
+           (!strchr(word, '.') || word[length - 2] == '.');
 }
 
 static bool is_roman(const char *word)

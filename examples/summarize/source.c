@@ -36,6 +36,7 @@ bool reading_do(struct reading *r, const char *bytes, size_t size, const char *n
         r->format = format_find(&source);
     if (source.text)
         r->format->read(&r->stream, &source);
+    stream_outline(&r->stream);
     free(r->text);
     r->text = NULL;
     if (source.text && !r->stream.failed)

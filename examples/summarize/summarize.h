@@ -69,6 +69,10 @@ struct sentence {
     int8_t worth;                      /* 2 prose, 1 a heading, 0 what is left out */
     bool marked;                       /* a mark ends it */
     bool part;                         /* of a run that was cut */
+    bool item;                         /* of a list */
+    bool first;                        /* of a block that begins one of several files */
+    bool spoken;                       /* somebody is said to say it */
+    int8_t needs;                      /* so many before it come with it; -1: it stays out */
     bool candidate;                    /* a summary may have it */
 };
 
@@ -86,6 +90,7 @@ struct document {
     int64_t *segments;                 /* first sentence of each segment, then n */
     int64_t n_segments;
     int64_t words;                     /* without speakers */
+    double expository;                 /* 0: talk or a tale, 1: it explains, describes, reports */
     bool crowded;                      /* not split: TEXT_CROWDED sentences of too few bytes */
 };
 
@@ -98,6 +103,11 @@ struct stream;
 bool document_split(struct document *doc, const struct stream *stream,
                     const struct language *language);
 void document_finish(struct document *doc);
+
+/* ---- cohesion.c: what stands by itself ------------------------------------- */
+
+/* Finds what genre a document with candidates is of, and what its sentences need. */
+void document_judge(struct document *doc);
 
 /* ---- sentence.c: where sentences end ---------------------------------------- */
 
@@ -279,13 +289,15 @@ enum query_end query_add(struct attend *a, const struct document *doc, const str
 /* What a score is the sum of, each with its name. */
 enum {
     PART_MASS, PART_TOPIC, PART_RELATION, PART_NAMES, PART_ADDRESS, PART_STUMBLING,
-    PART_LENGTH, PART_TURN, PART_POSITION, PART_OUTCOME, SALIENCE_PARTS
+    PART_LENGTH, PART_TURN, PART_POSITION, PART_OUTCOME, PART_LEAD, PART_SECTION, PART_COMPANY,
+    SALIENCE_PARTS
 };
 extern const char *const salience_names[SALIENCE_PARTS];
 
-/* One number per sentence, and its parts unless those are NULL: [doc->n]. */
+/* One number per sentence, and its parts unless those are NULL: [doc->n]. `leads`: what comes
+ * first, in a document that explains and in each section, says what it is about. */
 void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
-                    float *score, float (*parts)[SALIENCE_PARTS]);
+                    bool leads, float *score, float (*parts)[SALIENCE_PARTS]);
 
 /* How much is asked for. */
 enum length_unit { LENGTH_WORDS, LENGTH_SENTENCES, LENGTH_PERCENT, LENGTH_UNITS };

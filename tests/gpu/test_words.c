@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the kernels for few rows read of a GPU's global memory, word by word: decoding reads
- * every key and value once, however many query heads share them, plain and by pages. Queries are read
+ * What the kernels for few rows read of a GPU's global memory, word by word: decoding reads every
+ * key and value once, however many query heads share them, plain and by pages. Queries are read
  * again by each group, which is little.
  */
 #include "backends/device/host.h"

@@ -73,7 +73,7 @@ static inline void job_choose(struct job *job, int64_t budget)
 
     job->score = calloc((size_t)job->doc.n + 1, sizeof(*job->score));
     ck_assert_ptr_nonnull(job->score);
-    salience_score(&job->doc, &job->vectors, job->mass, job->score, NULL);
+    salience_score(&job->doc, &job->vectors, job->mass, true, job->score, NULL);
     for (int64_t i = 0; i < job->doc.n; i++)
         ck_assert(isfinite(job->score[i]));
     ck_assert_msg(summary_choose(&job->summary, job->attend, &job->doc, &job->vectors, job->score,

@@ -208,7 +208,8 @@ LOOP_TEST(sentences_are_ordered_disjoint_and_leave_out_only_space, 20)
         const struct block *const b = &stream.blocks[i];
         size_t at = b->text_begin;
 
-        if (b->kind == BLOCK_TABLE || b->kind == BLOCK_FURNITURE || b->kind == BLOCK_QUOTE)
+        if (b->kind == BLOCK_TABLE || b->kind == BLOCK_FURNITURE || b->kind == BLOCK_QUOTE ||
+            b->kind == BLOCK_CODE)
             continue;
         for (; k < doc.n && doc.sentences[k].begin < b->end; k++) {
             const struct sentence *const s = &doc.sentences[k];

@@ -223,6 +223,30 @@ static bool says_the_same(const struct document *doc, int64_t i, int64_t j)
     return common * 100 > m * 60;
 }
 
+/* What sentence i costs with those it needs and that are not chosen. */
+static int64_t cost_of(const struct document *doc, const bool *chosen, int64_t i)
+{
+    int64_t words = 0;
+
+    for (int64_t j = i - doc->sentences[i].needs; j <= i; j++)
+        words += chosen[j] ? 0 : doc->sentences[j].words + doc->sentences[j].label_words;
+    return words;
+}
+
+/* Whether sentence i, or one that it needs, says what a chosen one or one of these says. */
+static bool is_said(const struct document *doc, const bool *chosen, int64_t i)
+{
+    const int64_t first = i - doc->sentences[i].needs;
+
+    for (int64_t k = first; k <= i; k++) {
+        for (int64_t j = 0; j < doc->n && !chosen[k]; j++) {
+            if ((chosen[j] || (j >= first && j < k)) && says_the_same(doc, j, k))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* The choice among all sentences. */
 static void choose_by_walk(const struct job *job, int64_t budget, bool *chosen)
 {
@@ -235,17 +259,16 @@ static void choose_by_walk(const struct job *job, int64_t budget, bool *chosen)
     ck_assert(likeness && out && spent);
     for (int64_t left = budget, found = 0; found >= 0;) {
         double highest = -HUGE_VAL;
-        bool again = false;
 
         found = -1;
         for (int64_t i = 0; i < job->doc.n; i++) {
             const struct sentence *const s = &job->doc.sentences[i];
             const double shares = (double)spent[s->segment] / even;
-            const double worth = (double)job->score[i] - 1.4 * (double)likeness[i] -
+            const double worth = (double)job->score[i] - 2 * (double)likeness[i] -
                                  0.4 * (shares > 2 ? shares - 2 : 0);
 
-            if (!out[i] && s->candidate && s->words >= 6 && s->words <= 80 &&
-                s->words + s->label_words <= left && worth > highest &&
+            if (!out[i] && s->candidate && s->needs >= 0 && s->words >= 6 && s->words <= 80 &&
+                cost_of(&job->doc, chosen, i) <= left && worth > highest &&
                 job->vectors.row[i + 1] > job->vectors.row[i]) {
                 highest = worth;
                 found = i;
@@ -254,19 +277,21 @@ static void choose_by_walk(const struct job *job, int64_t budget, bool *chosen)
         if (found < 0)
             break;
         out[found] = true;
-        for (int64_t i = 0; i < job->doc.n && !again; i++)
-            again = chosen[i] && says_the_same(&job->doc, i, found);
-        if (again)
+        if (is_said(&job->doc, chosen, found))
             continue;
-        chosen[found] = true;
-        spent[job->doc.sentences[found].segment] += job->doc.sentences[found].words;
-        left -= job->doc.sentences[found].words + job->doc.sentences[found].label_words;
-        vectors_expand(&job->vectors, found, dense);
-        for (int64_t i = 0; i < job->doc.n; i++) {
-            const float alike = vectors_dot(&job->vectors, i, dense);
+        for (int64_t k = found - job->doc.sentences[found].needs; k <= found; k++) {
+            if (chosen[k])
+                continue;
+            chosen[k] = out[k] = true;
+            spent[job->doc.sentences[k].segment] += job->doc.sentences[k].words;
+            left -= job->doc.sentences[k].words + job->doc.sentences[k].label_words;
+            vectors_expand(&job->vectors, k, dense);
+            for (int64_t i = 0; i < job->doc.n; i++) {
+                const float alike = vectors_dot(&job->vectors, i, dense);
 
-            if (alike > likeness[i])
-                likeness[i] = alike;
+                if (alike > likeness[i])
+                    likeness[i] = alike;
+            }
         }
     }
     free(likeness);
