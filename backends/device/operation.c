@@ -220,7 +220,7 @@ heed_status heed_operation_fill(struct heed_plan *plan, const struct heed_servic
     state->large = state->device->traits.large;
     state->launches[state->n_launches++] = (struct heed_kernel_launch){
         .kernel = extra->kernel,
-        .threads = threads_of(extra->kernel),
+        .threads = heed_kernel_threads(extra->kernel),
         .groups = (uint64_t)extra->tasks,
     };
     return HEED_OK;
