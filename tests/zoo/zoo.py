@@ -12,12 +12,14 @@ ZOO_SEED in the environment draws other cases; what is wanted does not depend on
 A kernel is caught when the reason named first comes, or any that is named where the first word is
 any and for those of FIELD; a case that fails for a reason that is not named, and a run that ends
 otherwise than by its last line, count as missed. How often a reason comes is a matter of what is
-drawn and is not asked. Who names bound names nan: a number that is wrong may be none, as the data
+drawn and is not asked. Of a BREAK the property is the reason, in the first of the failed cases too when that is made smaller,
+which leaves ROWS_MOST rows of queries at most. Who names bound names nan: a number that is wrong may be none, as the data
 of a case have it.
 """
 
 import collections
 import concurrent.futures
+import math
 import os
 import pathlib
 import re
@@ -25,7 +27,7 @@ import subprocess
 import sys
 import time
 
-ROW = re.compile(r"^(FAULT|FIELD|GOOD|ODD|OTHER)\((\w+)(?:, (\w+))?(?:, ([\w, ]+))?\)", re.MULTILINE)
+ROW = re.compile(r"^(FAULT|FIELD|GOOD|ODD|OTHER|BREAK)\((\w+)(?:, (\w+))?(?:, ([\w, ]+))?\)", re.MULTILINE)
 REASON = re.compile(r"^not ok .*\n# (\w+):", re.MULTILINE)
 LAST = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped\n\Z")
 TAKES = re.compile(r"^# op=attn: .* takes \(as --only has it\): (.*)$", re.MULTILINE)
@@ -39,7 +41,16 @@ RARE = {"subnormals_lost": "fill=subnormal q=f32 o=f32 s0.k=f32 s0.v=f32",
         "sink_not_the_largest": "sink=huge",
         "k_not_broadcast": "s0.kb=one batch=2,3",
         "head_wrong": "fill=normal h=4 s0.hk=half", "scale_of_all_heads": "fill=normal h=2 s0.hk=1",
-        "order_by_address": ROWS, "score_kept_by_address": ROWS, "workers_share_scratch": ROWS}
+        "order_by_address": ROWS, "score_kept_by_address": ROWS, "workers_share_scratch": ROWS,
+        "tile_is_a_page": "s0.lay=paged s0.page=16 s0.nk=33 s0.idx=const s0.len=const ss=natural",
+        "order_of_shared_keys": "s0.kb=one batch=2",        "order_by_longest": "s0.len=rt", "order_by_cache": "s0.len=none",
+        "order_by_place_of_heads": "h=2,4"}
+# Of each property, cases in which what breaks it can show.
+BREAKS = {"repeat": "nq=7,16", "threads": "nq=2,7", "layout": "nq=1,2,7", "batch": "batch=2,3 nq=1",
+          "chunk": "nq=2,7 batch=1,2"}
+BREAK_CASES, ROWS_MOST = 6, 3
+MORE = {"tile_is_a_page": 30}  # of items without a page that is absent
+SHRUNK = re.compile(r"^# shrunk, \d+ tries: (.*)\n# (\w+):", re.MULTILINE)
 # Small ones, so that many kernels take little time.
 SMALL = ("nq=33,0,1,2,7,16 s0.nk=33,65,1,0,16,3 batch=2,1,3 "
          "d=16,0,1,7,8,17,33,64 dv=16,0,1,7,8,17,33,64 ")
@@ -69,6 +80,8 @@ def levels(*texts):
 def judge(conform, plugin, kind, name, when, verdicts, takes):
     """What is wrong with the kit's verdict on this kernel; None: nothing."""
     wanted = verdicts[0]
+    if kind == "BREAK":
+        return broken(conform, plugin, name, wanted)
     only = "" if kind in ("ODD", "OTHER") else SMALL if when == "AT_ENTRY" else takes
     only = only and levels(only, RARE.get(name, ""))
     done = conform_run(conform, plugin, name, "--cases", str(CASES.get(wanted, OTHERS)),
@@ -86,6 +99,27 @@ def judge(conform, plugin, kind, name, when, verdicts, takes):
         good = done.returncode == 1 and reasons and set(reasons) <= named
         good = good and (kind == "FIELD" or wanted == "any" or wanted in reasons)
     return None if good else f"status {done.returncode}, {passed} passed, reasons {dict(reasons)}"
+
+
+def rows_in(line):
+    """Rows of queries of a case."""
+    said = dict(word.split("=") for word in line.split())
+    items = [int(n) for n in said.get("batch", "2").replace("none", "1").split("x")]
+    return math.prod(items) * int(said.get("h", "2")) * int(said.get("nq", "33"))
+
+
+def broken(conform, plugin, name, wanted):
+    """What is wrong with the verdict on a kernel that breaks a property; None: nothing."""
+    only = levels(SMALL, "q=f32 o=f32 s0.k=f32 s0.v=f32 fill=normal d=1,16,7 dv=1,16,7 s0.nk=16,33 "
+                  "s0.lay=dense", BREAKS[wanted], RARE.get(name, ""))
+    done = conform_run(conform, plugin, name, "--family", "invariance", "--shrink", "1", "--cases",
+                       str(MORE.get(name, BREAK_CASES)), "--only", only)
+    reasons = collections.Counter(REASON.findall(done.stdout))
+    shrunk = SHRUNK.findall(done.stdout)
+    if done.returncode == 1 and set(reasons) == {wanted} and len(shrunk) == 1:
+        rows = rows_in(shrunk[0][0])
+        return None if shrunk[0][1] == wanted and rows <= ROWS_MOST else f"{rows} rows: {shrunk[0]}"
+    return f"status {done.returncode}, reasons {dict(reasons)}: {done.stdout[-300:]}{done.stderr}"
 
 
 def rows_of(plugin, table, names):

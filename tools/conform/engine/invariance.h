@@ -23,6 +23,7 @@ struct conditions {
 /* One form of a case. */
 struct form {
     char what[120];            /* in reports, as "a batch item alone" */
+    char name[32];             /* property and number, as "batch-0"; "": the case itself */
     const void *problem;       /* the case's own, or */
     void *own;                 /* one that goes with the form; NULL: there is none */
     unsigned flags;            /* CALL_* */
@@ -46,6 +47,8 @@ extern const int cf_n_properties;
 struct runner {
     uint32_t properties; /* that it can be asked about */
     bool claims;         /* it claims its bits itself: FAST says nothing else */
+    const char *absent;  /* why there may be no results of a case; NULL: it was refused */
+    bool dense;          /* it gets dense arrays wherever they lie, and keeps no state */
     /* Computes the form on memory of its own. NULL: what it does not take, or a failure, which is
      * in the verdict, whose reason begins with a word. */
     struct job *(*compute)(struct runner *, const struct form *, struct verdict *);

@@ -123,6 +123,7 @@ static bool shrink_it(struct follower *f, const struct told *told, struct texts 
     t->shrink = (struct shrink){ .fails = tried, .context = f,
                                  .reference = f->session->reference.device,
                                  .most = SHRINK_TRIES,
+                                 .luck = f->session->o.families & FAMILY_INVARIANCE,
                                  .seconds = fmin(SHRINK_SECONDS, SHRINK_SECONDS_ALL - f->spent) };
     scratch_set(f, told->device);
     property_set(f->scratch, told->word);
@@ -176,7 +177,8 @@ static bool program_due(struct follower *f, const struct told *told, const struc
 {
     const bool whole = f->session->o.shrink == 0 && f->programs < PROGRAMS_WHOLE;
 
-    if (f->session->o.peer || strcmp(told->what, "case") ||
+    if (f->session->o.peer || f->session->o.families & FAMILY_INVARIANCE ||
+        strcmp(told->what, "case") ||
         !(after->shrunk || whole))
         return false;
     f->programs++;

@@ -54,6 +54,19 @@ static void trials(struct session *session, struct plugin *plugin, struct trial 
         claim_judge(session, claim, first->job, second->job, v);
 }
 
+/* Of two runs that differ the properties say more: which of them is broken, and how. */
+static void repeat_explain(struct session *session, const struct cs *c, struct verdict *v)
+{
+    const size_t n = strlen(v->why);
+    struct verdict broken = { 0 };
+
+    if (session->o.quiet || strncmp(v->why, "repeat: second runs", 19) != 0)
+        return;
+    (void)plugin_invariance(session, c, &broken);
+    if (broken.failed)
+        snprintf(v->why + n, sizeof v->why - n, "; of invariance, %s", broken.why);
+}
+
 static void case_judge(struct session *session, const struct cs *c, const char *line)
 {
     struct plugin *const plugin = session->plugin;
@@ -69,6 +82,7 @@ static void case_judge(struct session *session, const struct cs *c, const char *
         trials(session, plugin, &t[0], &t[1], &v);
     else
         cf_fail(&v, "no memory");
+    repeat_explain(session, c, &v);
     cf_tell_case(&session->tally, "plug-in", "case", line, skip ? skip : "", &v);
     if ((v.failed || session->o.text) && !session->o.quiet)
         plugin_said_print(plugin, stdout);

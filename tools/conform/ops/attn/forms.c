@@ -120,7 +120,8 @@ bool cf_attn_repeats(const void *given)
     int64_t extent[3];
 
     cf_batch_axes(&p->c, &axes, extent);
-    return !p->q_begin && axes > 0; /* packed rows would have several owners */
+    /* packed rows would have several owners; items that overlap are not the same */
+    return !p->q_begin && axes > 0 && cf_g(&p->c, G_SS) != LAID_OVERLAP;
 }
 
 /* ---- others with the same results ------------------------------------------------------ */
@@ -155,6 +156,77 @@ static bool multiplied(struct array *a, int64_t n)
     return true;
 }
 
+/* Page i of item b becomes page b * n + i of what it was a page of. */
+static bool page_own(struct array *to, const struct array *from, const struct array *table)
+{
+    const int64_t n = table->shape[3];
+    const size_t bytes = from->shape[0] ? cf_array_bytes(from) / (size_t)from->shape[0] : 0;
+
+    *to = *from;
+    to->shape[0] = table->shape[0] * n;
+    to->zero &= ~1;
+    if (!cf_array_alloc(to))
+        return false;
+    for (int64_t i = 0; i < to->shape[0]; i++) {
+        const int64_t page = cf_array_int(table, i);
+
+        if (page >= 0 && page < from->shape[0])
+            memcpy((char *)to->data + (size_t)i * bytes,
+                   (const char *)from->data + (size_t)page * bytes, bytes);
+    }
+    return true;
+}
+
+/* Scales would go with the pages. */
+static bool pages_own(struct problem *q, int s)
+{
+    struct source_data *const src = &q->source[s];
+    struct array *const table = &q->slot[src->index - 1].a;
+    const int64_t pages = src->k.shape[0];
+    struct array k, v;
+
+    if (!page_own(&k, &src->k, table))
+        return false;
+    if (!page_own(&v, &src->v, table)) {
+        free(k.data);
+        return false;
+    }
+    free(src->k.data);
+    free(src->v.data);
+    src->k = k;
+    src->v = v;
+    for (int64_t i = 0; i < cf_array_count(table); i++) {
+        const int64_t page = cf_array_int(table, i);
+
+        if (page >= 0 && page < pages)
+            cf_array_set_int(table, i, i);
+        else
+            cf_array_set_int(table, i, -1);
+    }
+    return true;
+}
+
+static void *paged_apart(const void *given)
+{
+    const struct problem *const p = given;
+    struct problem *q = NULL;
+    bool ok = true;
+
+    for (int s = 0; s < p->n_sources && ok && cf_g(&p->c, G_SS) < LAID_ZERO; s++) {
+        const struct source_data *const src = &p->source[s];
+
+        if (!cf_layout_of(&p->c, s)->pages || src->k_scale || src->v_scale ||
+            p->slot[src->index - 1].a.shape[0] != p->n_items)
+            continue;
+        q = q ? q : again(p);
+        ok = q && pages_own(q, s);
+    }
+    if (ok)
+        return q;
+    cf_problem_free(q);
+    return NULL;
+}
+
 /* Scales may be those of all items still. */
 static void *copied(const void *given)
 {
@@ -180,5 +252,6 @@ const struct cf_alike cf_attn_alikes[] = {
     { "chunk", "keys in a longer cache", longer },
     { "layout", "packed, paged and ring keys gathered in one piece", gathered },
     { "layout", "keys that items share in copies of their own", copied },
+    { "layout", "each page of each item in a copy of its own", paged_apart },
     { NULL, NULL, NULL },
 };

@@ -207,6 +207,21 @@ static bool scales_gather(const struct problem *p, int s, int from, struct probl
     return true;
 }
 
+/* Is there a key within the length of an item that has no page? */
+static bool any_absent(const struct problem *p, int s)
+{
+    for (int64_t b = 0; b < p->n_items; b++) {
+        struct item_view view;
+
+        cf_item_view(p, b, &view);
+        for (int64_t key = 0; key < view.k_n[s]; key++) {
+            if (!cf_key_there(p, &view, s, key))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* A byte mask that shows everything, where there is none. */
 static bool mask_have(struct problem *to, int s)
 {
@@ -228,12 +243,13 @@ static bool mask_have(struct problem *to, int s)
     return true;
 }
 
-/* Keys without a page are masked, an item without a ring has the length 0, a sequence of packed rows
- * the length that it has room for. */
+/* Keys without a page are masked, an item without a ring has the length 0, a sequence of packed
+ * rows the length that it has room for. */
 static void source_cut(const struct problem *p, struct problem *to, int s)
 {
     const struct source_data *src = &to->source[s];
-    struct array *mask = &to->slot[src->mask - 1].a, *length = &to->slot[src->len - 1].a;
+    struct array *const mask = src->mask ? &to->slot[src->mask - 1].a : NULL;
+    struct array *const length = &to->slot[src->len - 1].a;
 
     for (int64_t b = 0; b < p->n_items; b++) {
         struct item_view view;
@@ -241,7 +257,7 @@ static void source_cut(const struct problem *p, struct problem *to, int s)
         cf_item_view(p, b, &view);
         if (view.k_n[s] == 0 || cf_layout_of(&p->c, s)->packed)
             cf_array_set_int(length, cf_array_at(length, b, 0, 0, 0), view.k_n[s]);
-        for (int64_t i = 0; i < src->n_k * mask->shape[2]; i++) {
+        for (int64_t i = 0; mask && i < src->n_k * mask->shape[2]; i++) {
             if (!cf_key_there(p, &view, s, i / mask->shape[2]))
                 cf_array_set(mask,
                              cf_array_at(mask, b, 0, i % mask->shape[2], i / mask->shape[2]), 0);
@@ -265,7 +281,8 @@ static bool source_gather(const struct problem *p, struct problem *to, int s)
     free(src->v.data);
     src->v = v;
     ok = scales_gather(p, s, p->source[s].k_scale, to, src->k_scale) &&
-         scales_gather(p, s, p->source[s].v_scale, to, src->v_scale) && mask_have(to, s);
+         scales_gather(p, s, p->source[s].v_scale, to, src->v_scale) &&
+         (!any_absent(p, s) || mask_have(to, s));
     if (ok)
         source_cut(p, to, s);
     to->c.v[cf_at_source(s) + S_LAY] = LAY_DENSE;
