@@ -50,6 +50,7 @@ BREAKS = {"repeat": "nq=7,16", "threads": "nq=2,7", "layout": "nq=1,2,7", "batch
           "chunk": "nq=2,7 batch=1,2"}
 BREAK_CASES, ROWS_MOST = 6, 3
 MORE = {"tile_is_a_page": 30}  # of items without a page that is absent
+NUDGED = {"batch": "batch=2,3", "chunk": "batch=1"}
 SHRUNK = re.compile(r"^# shrunk, \d+ tries: (.*)\n# (\w+):", re.MULTILINE)
 # Small ones, so that many kernels take little time.
 SMALL = ("nq=33,0,1,2,7,16 s0.nk=33,65,1,0,16,3 batch=2,1,3 "
@@ -81,7 +82,7 @@ def judge(conform, plugin, kind, name, when, verdicts, takes):
     """What is wrong with the kit's verdict on this kernel; None: nothing."""
     wanted = verdicts[0]
     if kind == "BREAK":
-        return broken(conform, plugin, name, wanted)
+        return broken(conform, plugin, name, when, wanted)
     only = "" if kind in ("ODD", "OTHER") else SMALL if when == "AT_ENTRY" else takes
     only = only and levels(only, RARE.get(name, ""))
     done = conform_run(conform, plugin, name, "--cases", str(CASES.get(wanted, OTHERS)),
@@ -102,18 +103,21 @@ def judge(conform, plugin, kind, name, when, verdicts, takes):
 
 
 def rows_in(line):
-    """Rows of queries of a case."""
+    """Rows of a case, of its queries where it has some."""
     said = dict(word.split("=") for word in line.split())
     items = [int(n) for n in said.get("batch", "2").replace("none", "1").split("x")]
-    return math.prod(items) * int(said.get("h", "2")) * int(said.get("nq", "33"))
+    heads, rows = said.get("h", "2").replace("none", "1"), said.get("nq", said.get("n", said.get("new", "33")))
+    return math.prod(items) * int(heads) * int(rows)
 
 
-def broken(conform, plugin, name, wanted):
+def broken(conform, plugin, name, when, wanted):
     """What is wrong with the verdict on a kernel that breaks a property; None: nothing."""
+    op = when if when.islower() else "attn"
     only = levels(SMALL, "q=f32 o=f32 s0.k=f32 s0.v=f32 fill=normal d=1,16,7 dv=1,16,7 s0.nk=16,33 "
-                  "s0.lay=dense", BREAKS[wanted], RARE.get(name, ""))
-    done = conform_run(conform, plugin, name, "--family", "invariance", "--shrink", "1", "--cases",
-                       str(MORE.get(name, BREAK_CASES)), "--only", only)
+                  "s0.lay=dense", BREAKS[wanted], RARE.get(name, "")) if op == "attn" else NUDGED.get(wanted, "")
+    done = conform_run(conform, plugin, name, "--family", "invariance", "--shrink", "1", "--op", op,
+                       "--cases",
+                       str(MORE.get(name, BREAK_CASES)), *(["--only", only] if only else []))
     reasons = collections.Counter(REASON.findall(done.stdout))
     shrunk = SHRUNK.findall(done.stdout)
     if done.returncode == 1 and set(reasons) == {wanted} and len(shrunk) == 1:
@@ -136,7 +140,8 @@ def faulty(conform, rows):
     missed, takes = 0, {}
     for plugin, kind, name, _, verdicts in rows:
         if plugin not in takes or (takes[plugin] == SMALL and verdicts == ["none"]):
-            takes[plugin] = taken(conform, plugin, name) if kind not in ("ODD", "OTHER") else SMALL
+            asked = kind not in ("ODD", "OTHER", "BREAK")
+            takes[plugin] = taken(conform, plugin, name) if asked else SMALL
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrongs = pool.map(lambda row: judge(conform, *row, takes[row[0]]), rows)
         for (_, _, name, _, verdicts), wrong in zip(rows, wrongs):

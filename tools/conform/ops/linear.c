@@ -122,10 +122,10 @@ static void spread(const struct fixed_problem *p, int array, heed_tensor *t)
     t->ndim++;
 }
 
-/* Each row of y has a row of x alone, not a window of them. */
+/* Row i of y has row i of x alone, not a window of them. */
 static bool rows_apart(const struct fixed_problem *p)
 {
-    return p->n[N_KERNEL] == 0;
+    return p->n[N_KERNEL] == 0 && p->n[N_STEP] == 1;
 }
 
 static void numbers(const struct fixed_problem *p, void *desc)
