@@ -55,7 +55,7 @@ static bool property_parse(void *state, const char *names, const char **wanted)
 {
     struct options *const o = state;
 
-    *wanted = "repeat, threads, batch, chunk or layout, with commas between";
+    *wanted = "repeat, threads, batch, chunk or layout, with commas between them";
     while (*names) {
         const size_t n = strcspn(names, ",");
         int i = 0;
