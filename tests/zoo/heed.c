@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * heed itself as a plug-in: the device that the environment variable ZOO_DEVICE names. What the kit says
- * of it in processes of its own must be what it says of the device.
+ * heed itself as a plug-in: the device that the environment variable ZOO_DEVICE names. What the kit
+ * says of it in processes of its own must be what it says of the device.
  */
 #include "conform/ops/operations.h"
 

@@ -39,19 +39,18 @@ static bool rows_keep(struct problem *p, int slot, int axis, int64_t each, int64
            cf_array_keep(&p->slot[slot - 1].a, axis, from / each, (n + each - 1) / each);
 }
 
-/* Which rows are global is said by their numbers, which would be others. */
+/* Where the number of a row is asked it would be another one. */
 static bool terms_keep(struct problem *p, int s, int64_t from, int64_t n)
 {
     bool ok = true;
 
     for (int t = 0; t < cf_s(&p->c, s, S_NT) && ok; t++) {
-        const int64_t kind = cf_t(&p->c, s, t, T_KIND), gf = cf_t(&p->c, s, t, T_GF);
+        const struct cf_term_kind *const kind = &cf_term_kinds[cf_t(&p->c, s, t, T_KIND)];
+        const int64_t block = cf_t(&p->c, s, t, T_BLOCK);
 
-        if (kind == HEED_TERM_GLOBAL)
-            ok = gf != GF_ROWS && gf != GF_BOTH;
-        else if (kind == HEED_TERM_SEGMENT)
-            ok = from % cf_t(&p->c, s, t, T_BLOCK) == 0 &&
-                 rows_keep(p, p->source[s].term[t], 2, cf_t(&p->c, s, t, T_BLOCK), from, n);
+        ok = !kind->by_row || !kind->by_row(&p->c, s, t);
+        if (ok && kind->slot_rows)
+            ok = from % block == 0 && rows_keep(p, p->source[s].term[t], 2, block, from, n);
     }
     return ok;
 }
