@@ -294,6 +294,9 @@ static void form_judge(struct judging *j, struct form *f, struct verdict *v)
     struct job *const job = j->runner->compute(j->runner, f, v);
 
     if (!job || v->failed) {
+        if (v->failed)
+            snprintf(v->why + strlen(v->why), sizeof v->why - strlen(v->why), "; in the form: %s",
+                     f->what);
         job_drop(job);
         return;
     }
