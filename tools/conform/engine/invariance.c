@@ -301,15 +301,14 @@ static void form_judge(struct judging *j, struct form *f, struct verdict *v)
         return;
     }
     j->forms++;
-    if (p->form == repeat_form)
+    compare(j->s, j->base, f, job, &differs);
+    if (differs.failed && p->form == repeat_form)
         j->s->op->families->unwritten(&(struct subject){ .session = j->s->session, .op = j->s->op,
                                                          .problem = j->s->problem,
                                                          .answer = j->s->answer, .got = j->base,
                                                          .v = v },
                                       job);
-    if (!v->failed)
-        compare(j->s, j->base, f, job, &differs);
-    if (differs.failed && repeats(j, v)) {
+    if (differs.failed && !v->failed && (p->form == repeat_form || repeats(j, v))) {
         cf_step(v, p->name);
         cf_fail(v, "%s: %.380s%s", p->name, differs.why,
                 p->form == threads_form ? threads_hint(j->s, j->runner, f, job) : "");
@@ -404,7 +403,7 @@ const char *cf_invariance(const struct subject *s, struct runner *runner)
     int judged = 0;
 
     form_begin(&j.base_form, s->seed + 1);
-    same_problem(s, &j.base_form, "the case");
+    same_problem(s, &j.base_form, "the case itself, run again");
     j.base = runner->compute(runner, &j.base_form, s->v);
     if (s->v->failed || !j.base) {
         job_drop(j.base);
