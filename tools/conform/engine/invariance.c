@@ -269,6 +269,7 @@ static bool repeats(const struct judging *j, struct verdict *v)
     const struct property *const repeat = &cf_properties[0];
     struct form f = j->base_form;
 
+    snprintf(f.name, sizeof f.name, "again");
     for (int i = 0; i < AGAIN && !v->failed; i++) {
         struct verdict differs = { 0 };
         struct job *job;
