@@ -49,7 +49,8 @@ RARE = {"subnormals_lost": "fill=subnormal q=f32 o=f32 s0.k=f32 s0.v=f32",
 BREAKS = {"repeat": "nq=7,16", "threads": "nq=2,7", "layout": "nq=1,2,7", "batch": "batch=2,3 nq=1",
           "chunk": "nq=2,7 batch=1,2"}
 BREAK_CASES, ROWS_MOST = 6, 3
-MORE = {"tile_is_a_page": 30}  # of items without a page that is absent
+MORE = {"tile_is_a_page": 30,  # of items without a page that is absent
+        "order_by_place_of_heads": 15}
 NUDGED = {"batch": "batch=2,3", "chunk": "batch=1"}
 SHRUNK = re.compile(r"^# shrunk, \d+ tries: (.*)\n# (\w+):", re.MULTILINE)
 # Small ones, so that many kernels take little time.

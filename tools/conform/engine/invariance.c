@@ -164,6 +164,7 @@ static int layout_form(const struct subject *s, int i, struct form *f)
     } places[] = { { "dense, aligned arrays", CALL_NATURAL },
                    { "arrays with other strides", CALL_STRIDES },
                    { "dense arrays with another alignment", CALL_NATURAL | CALL_SHIFTED },
+                   { "exchanged axes, another alignment", CALL_STRIDES | CALL_SHIFTED },
                    { "arrays at the other ends of their pages", 0 } };
     enum { PLACES = sizeof places / sizeof *places };
 

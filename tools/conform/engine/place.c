@@ -97,6 +97,8 @@ void place_way(const struct array *a, unsigned flags, uint64_t seed, int *laid, 
     }
     if (flags & CALL_STRIDES) /* never those of the case, but where elements shared memory */
         *laid = a->laid < LAID_ZERO ? (a->laid + 1 + (int)(hash % 3)) % 4 : LAID_PADDED;
+    if (flags & CALL_STRIDES && flags & CALL_SHIFTED) /* in an order that is drawn */
+        *laid = a->laid == LAID_TRANSPOSED ? LAID_NEGATIVE : LAID_TRANSPOSED;
     if (flags & CALL_SHIFTED)
         *mis = 1 + (int64_t)(hash >> 8) % 15;
 }
