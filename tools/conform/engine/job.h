@@ -13,8 +13,8 @@
 #include "target.h"
 
 /* NATURAL: dense, aligned, whatever the case says. STRIDES: other strides than the case says; the
- * contents do not depend on them. SHIFTED: elements begin elsewhere than it says; with STRIDES, axes
- * are exchanged, too. ABSENT: arrays that a case leaves out are in the list, without contents:
+ * contents do not depend on them. SHIFTED: elements begin elsewhere than it says; with STRIDES,
+ * axes are exchanged, too. ABSENT: arrays that a case leaves out are in the list, without contents:
  * somebody may put one there. IN_PLACE: outputs lie where an input does, if they may. */
 enum {
     CALL_NATURAL = 1,
