@@ -141,12 +141,67 @@ class Subset(unittest.TestCase):
             self.assertIn(wanted, said.stderr)
 
 
+class Invariance(unittest.TestCase):
+    ITEMS = "op=attn batch=2 h=1 nq=3 d=8 dv=8 s0.nk=20 s0.lay=paged s0.page=4 s0.len=rt seed=3"
+    KEPT = re.compile(r"^# (\w+) +(kept|broken): (\d+) cases in (\d+) forms \(", re.M)
+
+    def test_a_device_keeps_every_property(self):
+        for device in "cpu", "reference":
+            said = run("--device", device, "--family", "invariance", "--case", self.ITEMS)
+            self.assertEqual((said.returncode, totals(said.stdout)), (0, (1, 0, 0)), said.stdout)
+            kept = self.KEPT.findall(said.stdout)
+            self.assertEqual({verdict for _, verdict, _, _ in kept}, {"kept"})
+            names = {name for name, *_ in kept}
+            self.assertLessEqual({"repeat", "layout", "batch", "chunk"}, names)
+            self.assertEqual("threads" in names, device == "cpu")
+
+    def test_a_property_that_is_broken_is_named_and_repeated_alone(self):
+        said = partial("--partial", "--family", "invariance", "--cases", "12", "--shrink", "1",
+                       "--only", TAKES.replace("d=64,128 dv=64,128", "d=64 dv=64") +
+                       " batch=2 nq=1,2,7", fault="batch")
+        self.assertEqual(said.returncode, 1, said.stdout[-2000:])
+        reasons = re.findall(r"^not ok .*\n# (\w+): (.*)", said.stdout, re.M)
+        self.assertEqual({name for name, _ in reasons}, {"batch"})
+        self.assertRegex(reasons[0][1], r"o differs first at b=\d h=\d row=\d channel=\d+: wanted "
+                                        r"0x[0-9a-f]{8} \(\S+\) got 0x[0-9a-f]{8} \(\S+\)")
+        self.assertEqual(dict(row[:2] for row in self.KEPT.findall(said.stdout))["batch"], "broken")
+        repeat = re.search(r"^# repeat: .* --family invariance --property batch --case '(.*)'$",
+                           said.stdout, re.M).group(1)
+        self.assertIn(" nq=1 ", repeat)
+        self.assertIn("# shrunk, ", said.stdout)
+        again = partial("--partial", "--property", "batch", "--case", repeat, fault="batch")
+        self.assertEqual(totals(again.stdout), (0, 1, 0))
+        self.assertEqual([row[0] for row in self.KEPT.findall(again.stdout)], ["batch"])
+
+    def test_what_is_not_judged_is_no_success(self):
+        said = run("--device", "cpu", "--property", "repeat,batch", "--case",
+                   "op=attn batch=none nq=0 seed=1")
+        self.assertEqual((said.returncode, totals(said.stdout)), (3, (1, 0, 0)), said.stdout)
+        self.assertIn("# batch   not judged\n", said.stdout)
+        self.assertIn("# no success: a property that was asked for was in no case judged",
+                      said.stdout)
+
+    def test_wrong_properties(self):
+        for arguments, wanted in ((["--property", "bach"], "repeat, threads, batch, chunk or layout"),
+                                  (["--property", ""], "repeat, threads, batch, chunk or layout"),
+                                  (["--property", "batch", "--family", "bits"],
+                                   "--property goes with --family invariance")):
+            said = run(*arguments)
+            self.assertEqual((said.returncode, said.stdout), (2, ""))
+            self.assertIn(wanted, said.stderr)
+
+    def test_properties_are_listed(self):
+        listed = run("--help").stdout.partition("\nProperties:\n")[2].partition("\n\n")[0]
+        self.assertEqual([line.split()[0] for line in listed.splitlines()],
+                         ["repeat", "threads", "layout", "batch", "chunk"])
+
+
 class Plugin(unittest.TestCase):
     """Options that do not go with a kernel of somebody else say so in one line."""
 
     def test_options_that_do_not_go_with_it(self):
         for arguments, wanted in ((["--device", "cpu"], "--device and --partial do not go"),
-                                  (["--family", "meta"], "families exact, bits, bound and named"),
+                                  (["--family", "meta"], "families exact, bits, bound, named and inv"),
                                   (["--only", "num=fast"], "num is what the plug-in claims"),
                                   ([], 'wanted a file that there is, got "./none.so"')):
             said = run("--plugin", "./none.so", *arguments)

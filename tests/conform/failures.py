@@ -156,7 +156,7 @@ class Programs(Folder):
         bad = run(build(path, DEVICE, *FAULTS), HEED_TEST_FAULT=fault)
         self.assertEqual(bad.returncode, 1, bad.stdout)
         wanted = re.search(r"wanted (\S+), got", bad.stdout)
-        self.assertEqual(int(re.search(r"wanted 0x(\w+) got", why).group(1), 16),
+        self.assertEqual(int(re.search(r"wanted 0x(\w+) ", why).group(1), 16),
                          self.bits(float.fromhex(wanted.group(1))))
         return path
 

@@ -208,6 +208,15 @@ static void spoil_channels(heed_buf o)
     }
 }
 
+/* The first element is another one where there are several items. */
+static void spoil_batch(heed_buf o)
+{
+    int64_t row = 0, channel = 0;
+
+    if (last.o.ndim > 3 && last.o.shape[0] > 1 && elements() > 0)
+        element(o, 0, &row, &channel)[0] ^= 1;
+}
+
 heed_status __wrap_heed_plan_run(const heed_plan *plan, heed_queue *queue, const heed_buf *at,
                                  uint32_t n, const heed_run *run, heed_event **event,
                                  heed_report *report)
@@ -219,5 +228,7 @@ heed_status __wrap_heed_plan_run(const heed_plan *plan, heed_queue *queue, const
     status = __real_heed_plan_run(plan, queue, at, n, run, event, report);
     if (status >= 0 && plan == last.plan && fault_is("channels"))
         spoil_channels(at[O]);
+    if (status >= 0 && plan == last.plan && fault_is("batch"))
+        spoil_batch(at[O]);
     return status;
 }

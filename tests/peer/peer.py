@@ -55,6 +55,18 @@ class Faults:
     def none(self, case):
         self.module.compute(case)
 
+    def batch(self, case):
+        """The last element is another one where there are several items."""
+        self.module.compute(case)
+        if case["items"] > 1 and 0 not in case["outputs"]["o"]["shape"]:
+            patch(out(case), -4, b"\x77")
+
+    def chunk(self, case):
+        """The last element is another one where there are several rows."""
+        self.module.compute(case)
+        if case["rows"] > 1 and 0 not in case["outputs"]["o"]["shape"]:
+            patch(out(case), -4, b"\x77")
+
     def rubbish(self, case):
         self.said("o has been computed")
 

@@ -85,6 +85,16 @@ class Peers(unittest.TestCase):
         good = status == 1 and failed and not others and reasons[wanted]
         return said, None if good else "another verdict"
 
+    def test_properties(self):
+        """A good peer keeps them, one with a fault breaks that of its name."""
+        for fault, wanted in (("none", {}), ("batch", {"batch"}), ("chunk", {"chunk"})):
+            few = FEW + (" batch=1 nq=2,7" if fault == "chunk" else " batch=2 nq=2,7")
+            status, passed, failed, _, reasons = conform(
+                "--peer", command(fault), "--ask", "--family", "invariance", "--cases", "4",
+                "--shrink", "0", "--only", few)
+            self.assertEqual((status, set(reasons)), (1 if wanted else 0, set(wanted)), fault)
+            self.assertGreater(failed if wanted else passed, 0)
+
     def test_a_peer_that_takes_nothing_has_not_passed(self):
         refuses = "import sys\nfor _ in sys.stdin: print('{\"status\": \"refused\", " \
                   "\"field\": \"all\"}', flush=True)"
@@ -312,6 +322,23 @@ class Folders(unittest.TestCase):
                                                                claim)
             self.assertEqual((status, failed), (0, 0), reasons)
             self.assertEqual((passed, skipped), (len(self.filled), 24 - len(self.filled)))
+
+    def test_forms_lie_beside_their_case(self):
+        top = pathlib.Path(tempfile.mkdtemp(dir=self.top))
+        subprocess.run([CONFORM, "--dump", str(top), "--family", "invariance", "--cases", "2",
+                        "--only", FEW + " batch=2 nq=2 d=8 dv=16 s0.nk=16"], check=True,
+                       stdout=subprocess.DEVNULL)
+        judge = ["--judge", str(top), "--family", "invariance"]
+        self.assertEqual(conform(*judge)[0], 3)         # nothing is filled
+        for folder in top.iterdir():
+            self.assertEqual("." in folder.name, "form" in load(folder))
+            fill(folder, self.module)
+        names = {folder.name.partition(".")[2].partition("-")[0] for folder in top.iterdir()}
+        self.assertEqual(names, {"", "repeat", "batch", "chunk"})
+        self.assertEqual(conform(*judge)[:4], (0, 2, 0, 0))
+        peer.patch(top / "000002.chunk-1" / "o.npy", -4, b"\x77")
+        status, passed, failed, _, reasons = conform(*judge)
+        self.assertEqual((status, passed, failed, dict(reasons)), (1, 1, 1, {"chunk": 1}))
 
     def test_nothing_filled_is_no_pass(self):
         empty = pathlib.Path(tempfile.mkdtemp(dir=self.top))

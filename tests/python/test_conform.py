@@ -107,6 +107,19 @@ class Conform(unittest.TestCase):
         self.assertEqual(result.failed, 20)
         self.assertIn("lse", result.failures[0].reason)
 
+    def test_properties_are_judged_where_they_are_wanted(self):
+        def split(q, k, v):
+            """Right within the bound, and otherwise where there are several items."""
+            o = plain(q, k, v)
+            return np.nextafter(o, np.float32(9)) if q.shape[0] > 1 else o
+        only = FEW + " fill=normal lse=none batch=2 nq=2,7 s0.hk=h"
+        self.assertTrue(heed.conform(split, 6, only=only))
+        result = heed.conform(split, 6, only=only, properties=["batch", "chunk"], shrink=0)
+        self.assertEqual(set(result.by_verdict()), {"batch"}, result)
+        self.assertEqual(result.failed, 6)
+        by_rows = heed.conform(split, 6, only=only, properties=["chunk"], shrink=0)
+        self.assertTrue(by_rows, by_rows)
+
     def test_lines_come_again(self):
         lines = heed.cases(ATTENTION, 6, only=FEW)
         self.assertEqual(len(lines), 6)

@@ -9,6 +9,7 @@
 #include "field.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,44 +203,64 @@ static const heed_executor *crew;
 struct run {
     const struct field_state *s;
     const heed_attn_args *args;
+    atomic_bool set_up; /* by worker 0 */
+    atomic_int rows;    /* that were begun */
 };
 
 /* Row `number` of all rows of all heads and items. */
-static void row_do(const struct run *run, double *room, int64_t number)
+static void row_do(struct run *run, double *room, int64_t number, struct field_work work)
 {
     const struct field_state *s = run->s;
-    const int64_t row = number % s->n_q, head = number / s->n_q % s->heads,
-                  item = number / s->n_q / s->heads;
+    const struct field_place place = { .row = number % s->n_q, .head = number / s->n_q % s->heads,
+                                       .item = number / s->n_q / s->heads };
 
-    field_row(s, run->args, (struct field_place){ item, head, row }, room);
+    work.number = number;
+    work.set_up = atomic_load(&run->set_up);
+    work.arrival = atomic_fetch_add(&run->rows, 1);
+    field_row(s, run->args, place, field_sum_of(s, run->args, place, &work), room);
+}
+
+static double *room_of(const struct run *run)
+{
+    return (double *)((char *)run->args->workspace.handle + run->args->workspace.offset);
 }
 
 static void worker(void *arg, uint32_t number)
 {
-    const struct run *run = arg;
+    struct run *run = arg;
     const int64_t n = run->s->items * run->s->heads * run->s->n_q, width = crew->width;
     const int64_t all = field_has(F_rows_shared_out_wrongly) ? n / width * width : n;
-    double *room = (double *)((char *)run->args->workspace.handle + run->args->workspace.offset);
+    const struct field_work work = { .worker = number, .width = width, .n = n };
+    double *room = room_of(run);
 
+    if (number == 0)
+        atomic_store(&run->set_up, true);
     if (!field_has(F_workers_share_scratch))
         room += run->s->room * (int64_t)number;
     for (int64_t i = number; i < all; i += width)
-        row_do(run, room, i);
+        row_do(run, room, i, work);
+    for (int64_t i = number + 1; i < all && field_has(F_two_workers_write_a_row); i += width)
+        row_do(run, room, i, work);
 }
 
 static heed_status run(void *state, const heed_buf *at, uint32_t n_at, const heed_run *how)
 {
+    struct field_state *const s = state;
     const heed_attn_args args = heed_attn_args_of(at, n_at, 1, how);
-    const struct run run = { state, &args };
-    const int64_t n = run.s->items * run.s->heads * run.s->n_q;
-    double *room = (double *)((char *)args.workspace.handle + args.workspace.offset);
+    struct run run = { .s = s, .args = &args };
+    const int64_t n = s->items * s->heads * s->n_q;
+    double *room = room_of(&run);
+    const struct field_work work = { .width = 1, .n = n,
+                                     .garbage = *(const unsigned char *)room, .set_up = true };
 
+    s->runs++;
     if (field_way.crew > 1) {
-        crew->parallel(crew->context, crew->width, worker, (void *)&run);
+        crew->parallel(crew->context, crew->width, worker, &run);
         return HEED_OK;
     }
+    atomic_store(&run.set_up, true);
     for (int64_t i = 0; i < n; i++)
-        row_do(&run, room, i);
+        row_do(&run, room, i, work);
     return HEED_OK;
 }
 
@@ -280,10 +301,12 @@ static const struct {
 #define GOOD(name, way)       { #name, F_NONE, WAY_##way },
 #define ODD(name)             { #name, F_##name, WAY_PLAIN },
 #define FIELD(name, way, ...) { #name, F_##name, WAY_##way },
+#define BREAK(name, way, property) { #name, F_##name, WAY_##way },
 #include "field.def"
 #undef GOOD
 #undef ODD
 #undef FIELD
+#undef BREAK
 };
 
 static bool choose(const char *wanted)

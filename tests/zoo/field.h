@@ -16,10 +16,12 @@ enum {
 #define GOOD(name, way)
 #define ODD(name) F_##name,
 #define FIELD(name, way, ...) F_##name,
+#define BREAK(name, way, property) F_##name,
 #include "field.def"
 #undef GOOD
 #undef ODD
 #undef FIELD
+#undef BREAK
     F_COUNT
 };
 
@@ -45,6 +47,7 @@ struct field_state {
     struct field_slot table, length, bias;
     int64_t batch[3], items, heads, k_heads, group, n_q, n_k, page, d, dv;
     int64_t left, right, pos0, q_pos0, room; /* room: doubles of scratch for a row */
+    int64_t runs; /* of this state */
     float scale, cap;
     bool paged, causal, at_end, lse_with_sink, has_sinks;
 };
@@ -76,7 +79,23 @@ const char *field_key(const struct field_state *, const heed_attn_args *, const 
                       heed_buf, struct field_place, int64_t key);
 int64_t field_length(const struct field_state *, const heed_attn_args *, int64_t item);
 
+/* How a row is summed; what a BREAK changes. */
+struct field_sum {
+    bool reversed;
+    int64_t tile, split;
+};
 void field_row(const struct field_state *, const heed_attn_args *, struct field_place,
-               double *room);
+               struct field_sum, double *room);
+
+/* field_break.c: the sum of a row that worker `worker` of `width` computes, of which there are n;
+ * garbage: what was in its scratch. */
+struct field_work {
+    int64_t worker, width, number, n;
+    unsigned char garbage;
+    bool set_up; /* worker 0 has been there */
+    int arrival; /* of the row, among those of the run */
+};
+struct field_sum field_sum_of(const struct field_state *, const heed_attn_args *,
+                              struct field_place, const struct field_work *);
 
 #endif

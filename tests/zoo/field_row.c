@@ -18,6 +18,7 @@ struct keys {
     int64_t n;
     double *y; /* scores, then weights; -INFINITY, then -1: removed */
     bool poisoned;
+    struct field_sum sum;
 };
 
 static bool sees(const struct keys *keys, int64_t key)
@@ -163,7 +164,7 @@ static double weighted(const struct keys *keys, int64_t begin, int64_t end, int6
                                    weighted(keys, half, end, c, 0)));
     }
     for (int64_t i = 0; i < end - begin; i++) {
-        const int64_t j = field_way.reversed ? end - 1 - i : begin + i;
+        const int64_t j = keys->sum.reversed ? end - 1 - i : begin + i;
         const uint32_t type = field_has(F_weights_bf16_unclaimed) ? HEED_BF16 : field_way.weights;
         const char *v;
 
@@ -230,13 +231,13 @@ static void part_make(const struct keys *keys, int64_t begin, int64_t end, struc
     if (!field_has(F_first_tile_not_cleared))
         memset(part->acc, 0, (size_t)keys->s->dv * sizeof *part->acc);
     while (begin < end) {
-        const int64_t n = end - begin < field_way.tile ? end - begin : field_way.tile;
-        const int64_t at = field_way.reversed ? end - n : begin;
+        const int64_t n = end - begin < keys->sum.tile ? end - begin : keys->sum.tile;
+        const int64_t at = keys->sum.reversed ? end - n : begin;
 
         if (!tile_skipped(keys, at, at + n))
             tile_add(keys, at, at + n, part);
-        begin += field_way.reversed ? 0 : n;
-        end -= field_way.reversed ? n : 0;
+        begin += keys->sum.reversed ? 0 : n;
+        end -= keys->sum.reversed ? n : 0;
     }
 }
 
@@ -332,24 +333,21 @@ static void outputs_write(const struct keys *keys, struct part *part)
 }
 
 void field_row(const struct field_state *s, const heed_attn_args *args, struct field_place place,
-               double *room)
+               struct field_sum sum, double *room)
 {
-    struct keys keys = { .s = s, .args = args, .place = place, .y = room };
+    struct keys keys = { .s = s, .args = args, .place = place, .y = room, .sum = sum };
     struct part all = { -INFINITY, 0, room + s->n_k }, part = { -INFINITY, 0, all.acc + s->dv };
-    const uintptr_t address = (uintptr_t)args->q.handle + (uintptr_t)args->q.offset;
 
     keys.n = field_length(s, args, place.item);
     scores_make(&keys);
-    if (field_has(F_order_by_address))
-        field_way.reversed = address / 64 % 2;
     if (field_has(F_score_kept_by_address))
         score_keep(&keys);
-    for (int64_t i = 0; i < field_way.split && !keys.poisoned; i++) {
-        const int64_t begin = keys.n * i / field_way.split,
-                      end = keys.n * (i + 1) / field_way.split;
+    for (int64_t i = 0; i < sum.split && !keys.poisoned; i++) {
+        const int64_t begin = keys.n * i / sum.split,
+                      end = keys.n * (i + 1) / sum.split;
 
-        part_make(&keys, begin, end, field_way.split > 1 ? &part : &all);
-        if (field_way.split > 1)
+        part_make(&keys, begin, end, sum.split > 1 ? &part : &all);
+        if (sum.split > 1)
             merge(s, &all, &part);
     }
     outputs_write(&keys, &all);

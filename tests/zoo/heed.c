@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * heed itself as a plug-in: the device that the environment variable ZOO names. What the kit says
- * of it in processes of its own must be what it says of the device.
+ * heed itself as a plug-in: the device that the environment variable ZOO_DEVICE names. What the kit
+ * says of it in processes of its own must be what it says of the device.
  */
 #include "conform/ops/operations.h"
 
@@ -79,7 +79,7 @@ heed_status heed_kernel_entry(uint32_t host_major, const heed_host_api *host, he
     const heed_runtime_desc desc = { .size = sizeof desc,
                                      .allocator = host->allocator,
                                      .executor = host->executor };
-    const char *name = getenv("ZOO");
+    const char *name = getenv("ZOO_DEVICE");
 
     if (host_major != HEED_PLUGIN_MAJOR)
         return HEED_E_NEWER;

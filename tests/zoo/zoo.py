@@ -5,19 +5,21 @@
 
 zoo.py HEED_CONFORM (PLUGIN TABLE)... [NAME...]
 zoo.py HEED_CONFORM PLUGIN TABLE [NAME...] --good CASES: the good kernels alone, with so many cases
-together, nine in ten of them small
+together, nine in ten of them small, and one in twenty again by the family invariance
 A PLUGIN with {} stands for one of each operation that its table has in an OTHER.
 With names, or HEED_TESTS=all in the environment, all of these; else the first kernel for each verdict.
 ZOO_SEED in the environment draws other cases; what is wanted does not depend on them.
 A kernel is caught when the reason named first comes, or any that is named where the first word is
 any and for those of FIELD; a case that fails for a reason that is not named, and a run that ends
 otherwise than by its last line, count as missed. How often a reason comes is a matter of what is
-drawn and is not asked. Who names bound names nan: a number that is wrong may be none, as the data
+drawn and is not asked. Of a BREAK the property is the reason, in the first of the failed cases too when that is made smaller,
+which leaves ROWS_MOST rows of queries at most. Who names bound names nan: a number that is wrong may be none, as the data
 of a case have it.
 """
 
 import collections
 import concurrent.futures
+import math
 import os
 import pathlib
 import re
@@ -25,7 +27,7 @@ import subprocess
 import sys
 import time
 
-ROW = re.compile(r"^(FAULT|FIELD|GOOD|ODD|OTHER)\((\w+)(?:, (\w+))?(?:, ([\w, ]+))?\)", re.MULTILINE)
+ROW = re.compile(r"^(FAULT|FIELD|GOOD|ODD|OTHER|BREAK)\((\w+)(?:, (\w+))?(?:, ([\w, ]+))?\)", re.MULTILINE)
 REASON = re.compile(r"^not ok .*\n# (\w+):", re.MULTILINE)
 LAST = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped\n\Z")
 TAKES = re.compile(r"^# op=attn: .* takes \(as --only has it\): (.*)$", re.MULTILINE)
@@ -39,7 +41,18 @@ RARE = {"subnormals_lost": "fill=subnormal q=f32 o=f32 s0.k=f32 s0.v=f32",
         "sink_not_the_largest": "sink=huge",
         "k_not_broadcast": "s0.kb=one batch=2,3",
         "head_wrong": "fill=normal h=4 s0.hk=half", "scale_of_all_heads": "fill=normal h=2 s0.hk=1",
-        "order_by_address": ROWS, "score_kept_by_address": ROWS, "workers_share_scratch": ROWS}
+        "order_by_address": ROWS, "score_kept_by_address": ROWS, "workers_share_scratch": ROWS,
+        "tile_is_a_page": "s0.lay=paged s0.page=16 s0.nk=33 s0.idx=const s0.len=const ss=natural",
+        "order_of_shared_keys": "s0.kb=one batch=2",        "order_by_longest": "s0.len=rt", "order_by_cache": "s0.len=none",
+        "order_by_place_of_heads": "h=2,4"}
+# Of each property, cases in which what breaks it can show.
+BREAKS = {"repeat": "nq=7,16", "threads": "nq=2,7", "layout": "nq=1,2,7", "batch": "batch=2,3 nq=1",
+          "chunk": "nq=2,7 batch=1,2"}
+BREAK_CASES, ROWS_MOST = 6, 3
+MORE = {"tile_is_a_page": 30,  # of items without a page that is absent
+        "order_by_place_of_heads": 15}
+NUDGED = {"batch": "batch=2,3", "chunk": "batch=1"}
+SHRUNK = re.compile(r"^# shrunk, \d+ tries: (.*)\n# (\w+):", re.MULTILINE)
 # Small ones, so that many kernels take little time.
 SMALL = ("nq=33,0,1,2,7,16 s0.nk=33,65,1,0,16,3 batch=2,1,3 "
          "d=16,0,1,7,8,17,33,64 dv=16,0,1,7,8,17,33,64 ")
@@ -69,6 +82,8 @@ def levels(*texts):
 def judge(conform, plugin, kind, name, when, verdicts, takes):
     """What is wrong with the kit's verdict on this kernel; None: nothing."""
     wanted = verdicts[0]
+    if kind == "BREAK":
+        return broken(conform, plugin, name, when, wanted)
     only = "" if kind in ("ODD", "OTHER") else SMALL if when == "AT_ENTRY" else takes
     only = only and levels(only, RARE.get(name, ""))
     done = conform_run(conform, plugin, name, "--cases", str(CASES.get(wanted, OTHERS)),
@@ -88,6 +103,30 @@ def judge(conform, plugin, kind, name, when, verdicts, takes):
     return None if good else f"status {done.returncode}, {passed} passed, reasons {dict(reasons)}"
 
 
+def rows_in(line):
+    """Rows of a case, of its queries where it has some."""
+    said = dict(word.split("=") for word in line.split())
+    items = [int(n) for n in said.get("batch", "2").replace("none", "1").split("x")]
+    heads, rows = said.get("h", "2").replace("none", "1"), said.get("nq", said.get("n", said.get("new", "33")))
+    return math.prod(items) * int(heads) * int(rows)
+
+
+def broken(conform, plugin, name, when, wanted):
+    """What is wrong with the verdict on a kernel that breaks a property; None: nothing."""
+    op = when if when.islower() else "attn"
+    only = levels(SMALL, "q=f32 o=f32 s0.k=f32 s0.v=f32 fill=normal d=1,16,7 dv=1,16,7 s0.nk=16,33 "
+                  "s0.lay=dense", BREAKS[wanted], RARE.get(name, "")) if op == "attn" else NUDGED.get(wanted, "")
+    done = conform_run(conform, plugin, name, "--family", "invariance", "--shrink", "1", "--op", op,
+                       "--cases",
+                       str(MORE.get(name, BREAK_CASES)), *(["--only", only] if only else []))
+    reasons = collections.Counter(REASON.findall(done.stdout))
+    shrunk = SHRUNK.findall(done.stdout)
+    if done.returncode == 1 and set(reasons) == {wanted} and len(shrunk) == 1:
+        rows = rows_in(shrunk[0][0])
+        return None if shrunk[0][1] == wanted and rows <= ROWS_MOST else f"{rows} rows: {shrunk[0]}"
+    return f"status {done.returncode}, reasons {dict(reasons)}: {done.stdout[-300:]}{done.stderr}"
+
+
 def rows_of(plugin, table, names):
     for kind, name, when, verdicts in ROW.findall(pathlib.Path(table).read_text(encoding="utf-8")):
         if not names or name in names:
@@ -102,7 +141,8 @@ def faulty(conform, rows):
     missed, takes = 0, {}
     for plugin, kind, name, _, verdicts in rows:
         if plugin not in takes or (takes[plugin] == SMALL and verdicts == ["none"]):
-            takes[plugin] = taken(conform, plugin, name) if kind not in ("ODD", "OTHER") else SMALL
+            asked = kind not in ("ODD", "OTHER", "BREAK")
+            takes[plugin] = taken(conform, plugin, name) if asked else SMALL
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrongs = pool.map(lambda row: judge(conform, *row, takes[row[0]]), rows)
         for (_, _, name, _, verdicts), wrong in zip(rows, wrongs):
@@ -117,8 +157,9 @@ def good(conform, rows, cases):
     each = -(-cases // len(rows))
     accepted = alarms = 0
     for number, (plugin, _, name, *_) in enumerate(rows):
-        for size, share in ((SMALL, each - each // 10), ("", each // 10)):
-            done = subprocess.run([conform, "--plugin", plugin, "--quiet", "--cases", str(share),
+        for size, share, *more in ((SMALL, each - each // 10), ("", each // 10),
+                                   (SMALL, each // 20 + 1, "--family", "invariance")):
+            done = subprocess.run([conform, "--plugin", plugin, "--quiet", "--cases", str(share), *more,
                                    *(["--only", size] if size else []), "--seed",
                                    str(1000 + number)],
                                   env={**os.environ, "ZOO": name}, text=True, capture_output=True,
@@ -126,9 +167,9 @@ def good(conform, rows, cases):
             passed, failed, _ = map(int, LAST.search(done.stdout).groups())
             alarms += failed + (done.returncode not in (0, 3))  # 3: too few cases
             accepted += passed
-            worst = re.search(r"largest error/bound ([\d.]+)", done.stdout).group(1)
-            print(f"{name}{', small' if size else ''}: {passed} passed, {failed} failed, largest "
-                  f"error/bound {worst}", flush=True)
+            worst = re.search(r"largest error/bound [\d.]+", done.stdout)
+            print(f"{name}{', small' if size else ''}{', invariance' if more else ''}: {passed} "
+                  f"passed, {failed} failed{', ' + worst[0] if worst else ''}", flush=True)
     print(f"{accepted} cases passed, {alarms} false alarms")
     return alarms
 

@@ -6,6 +6,7 @@
  */
 #include "conform/engine/cover.h"
 #include "conform/engine/errors.h"
+#include "conform/engine/invariance.h"
 #include "conform/engine/run.h"
 #include "conform/ops/attn/mechanisms.h"
 #include "conform/ops/attn/symptoms.h"
@@ -23,14 +24,44 @@
 
 /* ---- devices ------------------------------------------------------------------ */
 
+static void bench_close(struct bench *bench)
+{
+    cf_target_close(&bench->one);
+    cf_target_close(&bench->two);
+    for (int i = 0; i < MAX_CREWS; i++)
+        cf_target_close(&bench->crew[i]);
+}
+
+/* The crews of a device of the host's processor: it has the executor's workers. */
+static bool crews_open(struct session *session, struct bench *bench, heed_report *report)
+{
+    static const uint32_t widths[MAX_CREWS] = { 2, 3, WORKERS_MOST };
+    heed_device_props props = { .size = sizeof props };
+    bool ok = true;
+
+    if (!(session->o.families & FAMILY_INVARIANCE) ||
+        heed_device_info(bench->one.device, &props) < 0 || props.kind != HEED_DEVICE_CPU)
+        return true;
+    for (int i = 0; i < MAX_CREWS && ok; i++) {
+        const heed_executor executor = { .size = sizeof executor, .width = widths[i],
+                                         .context = session->workers,
+                                         .parallel = workers_parallel };
+
+        ok = cf_target_open_on(&bench->crew[i], bench->one.name, &executor, NULL, report);
+        bench->crew[i].partial = session->o.partial;
+    }
+    return ok;
+}
+
 static bool bench_open(struct session *session, const char *name, heed_report *report)
 {
     struct bench *bench = &session->bench[session->n];
 
     if (session->n == MAX_DEVICES || !cf_target_open(&bench->one, name, 1, report))
         return false;
-    if (!cf_target_open(&bench->two, name, (uint32_t)session->o.threads, report)) {
-        cf_target_close(&bench->one);
+    if (!cf_target_open(&bench->two, name, (uint32_t)session->o.threads, report) ||
+        !crews_open(session, bench, report)) {
+        bench_close(bench);
         return false;
     }
     bench->one.partial = bench->two.partial = session->o.partial;
@@ -101,10 +132,8 @@ static bool devices_open(struct session *session)
 
 static void devices_close(struct session *session)
 {
-    for (int i = 0; i < session->n; i++) {
-        cf_target_close(&session->bench[i].one);
-        cf_target_close(&session->bench[i].two);
-    }
+    for (int i = 0; i < session->n; i++)
+        bench_close(&session->bench[i]);
     cf_target_close(&session->reference);
 }
 
@@ -246,7 +275,10 @@ static int work(int argc, char **argv)
     if (!session)
         return EXIT_FAILED;
     session->notes = calloc(1, sizeof *session->notes);
-    if (!session->notes) {
+    session->workers = calloc(1, sizeof *session->workers);
+    if (!session->notes || !session->workers) {
+        free(session->workers);
+        free(session->notes);
         free(session);
         return EXIT_FAILED;
     }
@@ -258,6 +290,7 @@ static int work(int argc, char **argv)
     exit_code = o.plugin                      ? plugin_run(session, argc, argv)
                 : o.peer || o.dump || o.judge ? peer_run(session, argc, argv)
                                               : run(session, argc, argv);
+    free(session->workers);
     free(session->notes);
     free(session);
     return exit_code;

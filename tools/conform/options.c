@@ -6,6 +6,7 @@
 #include "options.h"
 
 #include "conform/engine/cover.h"
+#include "conform/engine/invariance.h"
 #include "conform/ways/plugin.h"
 
 #include "common/command.h"
@@ -23,14 +24,14 @@ static const struct family families[] = {
     { "exact", FAMILY_EXACT }, { "bits", FAMILY_BITS },   { "bound", FAMILY_BOUND },
     { "meta", FAMILY_META },   { "error", FAMILY_ERROR },
     { "check", FAMILY_CHECK }, { "named", FAMILY_NAMED },
-    { "mechanisms", FAMILY_MECHANISMS },
+    { "mechanisms", FAMILY_MECHANISMS }, { "invariance", FAMILY_INVARIANCE },
 };
 
 static bool family_parse(void *state, const char *name, const char **wanted)
 {
     struct options *const o = state;
 
-    *wanted = "exact, bits, bound, meta, error, check, named or mechanisms";
+    *wanted = "exact, bits, bound, meta, error, check, named, mechanisms or invariance";
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         if (!strcmp(families[i].name, name)) {
             o->families = families[i].bit;
@@ -47,6 +48,27 @@ const char *options_family_name(uint32_t bits)
             return families[i].name;
     }
     return NULL;
+}
+
+/* One property, or several between commas. */
+static bool property_parse(void *state, const char *names, const char **wanted)
+{
+    struct options *const o = state;
+
+    *wanted = "repeat, threads, batch, chunk or layout, with commas between them";
+    while (*names) {
+        const size_t n = strcspn(names, ",");
+        int i = 0;
+
+        while (i < cf_n_properties && (strlen(cf_properties[i].name) != n ||
+                                       strncmp(cf_properties[i].name, names, n) != 0))
+            i++;
+        if (i == cf_n_properties)
+            return false;
+        o->properties |= 1u << i;
+        names += n + (names[n] == ',');
+    }
+    return o->properties != 0;
 }
 
 /* A line as it is printed has other words in front. */
@@ -90,9 +112,12 @@ static const struct command_option rows[] = {
       .help = "another set of cases (default 1)" },
     { .name = "--case", .value = "TEXT", .take = case_parse,
       .help = "only the case of this line" },
-    { .name = "--family", .value = "exact|bits|bound|meta|error|check|named|mechanisms",
+    { .name = "--family", .value = "exact|bits|bound|meta|error|check|named|mechanisms|invariance",
       .take = family_parse,
-      .help = "only this family of tests" },
+      .help = "only this family of tests; invariance: each case is computed again\n"
+              "in forms that must have the same words, and is part of no other run" },
+    { .name = "--property", .value = "NAME[,NAME]...", .take = property_parse,
+      .help = "of invariance only these properties, of those named below" },
     { .name = "--partial", .at = AT(partial),
       .help = "the device (--device) may refuse legal cases with\n"
               "HEED_E_UNSUPPORTED and the first field that it does not take;\n"
@@ -106,7 +131,8 @@ static const struct command_option rows[] = {
     { .name = "--plugin", .value = "FILE", .at = AT(plugin),
       .help = "a kernel of somebody else (heed/plugin.h); cases\n"
               "are drawn from what it takes; with --only, --case, --cases,\n"
-              "--seed, --quiet and the families exact, bits, bound and named" },
+              "--seed, --quiet and the families exact, bits, bound, named and\n"
+              "invariance" },
     { .name = "--peer", .value = "COMMAND", .at = AT(peer),
       .help = "a program that computes, in any language; or fd:IN,OUT,\n"
               "descriptors of its answers and questions" },
@@ -145,8 +171,11 @@ static const struct command_option rows[] = {
       .help = "print the axes that cases of an operation (attn) are drawn from" },
 };
 
-static void print_operations(FILE *to)
+static void print_names(FILE *to)
 {
+    fputs("\nProperties:\n", to);
+    for (int i = 0; i < cf_n_properties; i++)
+        fprintf(to, "  %-8s %s\n", cf_properties[i].name, cf_properties[i].says);
     fputs("\nOperations:\n", to);
     for (int i = 0; i < cf_n_ops; i++)
         fprintf(to, "  %s\n", cf_ops[i]->name);
@@ -159,7 +188,7 @@ static const struct command command = {
             "operations. Prints TAP, and as its last line \"N passed, N failed, N skipped\".\n",
     .options = rows,
     .n_options = sizeof rows / sizeof *rows,
-    .more = print_operations,
+    .more = print_names,
     .examples = "  heed-conform --device cpu --family bits --cases 200 --quiet\n"
                 "      the bits of one device, in a few seconds\n"
                 "  heed-conform --device cpu --op pool --cases 500 --junit results.xml\n"
@@ -204,6 +233,8 @@ static const char *others_wrong(const struct options *o)
 
     if (ways > 1)
         return "--plugin, --peer, --dump, --judge: wanted one of them, got several";
+    if (o->properties && o->families != FAMILY_ALL && o->families != FAMILY_INVARIANCE)
+        return "--property goes with --family invariance: wanted that, got another family";
     if ((o->ask || o->once || o->lines) && !o->peer)
         return "--ask, --once and --lines go with --peer: wanted one, got nothing";
     if (apart && (o->device || o->partial))
@@ -222,6 +253,8 @@ static bool complete(struct options *o)
         fprintf(stderr, "heed-conform: %s\n", wrong);
         return false;
     }
+    if (o->properties)
+        o->families = FAMILY_INVARIANCE;
     if (o->only && !o->op)
         o->op = cf_ops[0]->name;
     if (o->only && !only_good(o))

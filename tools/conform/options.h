@@ -21,6 +21,7 @@ struct options {
     int64_t timeout, memory; /* of a plug-in: seconds, MiB */
     int64_t shrink;          /* how many failures */
     uint32_t families;
+    uint32_t properties;     /* of invariance that were named; 0: all */
     bool verbose, quiet, list, partial;
 };
 

@@ -88,7 +88,8 @@ HK_FN hk_i64 hk_worker_take(hk_i64 *at, hk_i64 bytes)
     return start;
 }
 
-/* What comes of one chunk for the rows of a strip that is cut, laid out as in a worker. */
+/* What comes of one chunk for the rows of a strip that is cut, of all items that share it, laid out
+ * as in a worker. */
 struct hk_chunk_layout {
     hk_i64 o, partials, state, bytes;
 };
@@ -101,7 +102,8 @@ HK_FN hk_i64 hk_sum_width(HK_GLOBAL const struct hk_plan *plan)
 
 HK_FN void hk_chunk_find(HK_GLOBAL const struct hk_plan *plan, struct hk_chunk_layout *out)
 {
-    const hk_i64 rows = hk_min(plan->strips.rows, plan->n_q) * plan->strips.stack;
+    const hk_i64 rows =
+        hk_min(plan->strips.rows, plan->n_q * plan->items) * plan->strips.stack;
     const hk_i64 f = 4, p = rows + HK_TILE_ROWS_MAX - 1, w = hk_sum_width(plan);
     hk_i64 at = 0;
 

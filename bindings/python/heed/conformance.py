@@ -344,8 +344,8 @@ def _refusals(output):
 
 def conform(kernel: Callable, cases: int = 500, *, only: str | None = None, claim: str = "fast",
             seed: int = 1, arrays: str = "numpy", refuse: Iterable[str] = (), mixed: bool = False,
-            strict: bool = False, timeout: int = 120, shrink: int = 5,
-            line: str | None = None) -> Result:
+            strict: bool = False, timeout: int = 120, shrink: int = 5, line: str | None = None,
+            properties: Iterable[str] = ()) -> Result:
     """Puts a callable under heed's conformance kit: drawn cases, and a bound for every element.
 
     kernel(q, k, v, ...) returns o or (o, lse). Of its further parameters each gets what PARAMETERS
@@ -358,7 +358,9 @@ def conform(kernel: Callable, cases: int = 500, *, only: str | None = None, clai
     bits twice) or "exact" (the reference's bits). arrays: "numpy", "torch" or "jax". refuse: needs
     of cases that are left out. mixed: also q, k, v and o of different types. strict: judge the sign
     of zeros and the bits of NaN too. shrink: how many failures are made smaller. line: only that
-    case. timeout: seconds for a case, after which heed-conform gives up.
+    case. timeout: seconds for a case, after which heed-conform gives up. properties: "batch",
+    "chunk", "repeat", "layout"; instead of right and wrong it is judged whether the kernel keeps
+    these, as docs/testing-kernels.md has them.
 
     The kernel runs in this process, which a crash of it ends; what never returns is not interrupted.
     """
@@ -368,7 +370,8 @@ def conform(kernel: Callable, cases: int = 500, *, only: str | None = None, clai
         output, session.result.good = _serve(session.answer, [
             *_arguments(cases, only, seed, timeout), "--claim", claim, "--shrink", str(shrink),
             "--json", str(results), *(["--once"] if claim == "fast" else []),
-            *(["--case", line] if line else [])])
+            *(["--case", line] if line else []),
+            *(["--property", ",".join(properties)] if properties else [])])
         if results.is_file():
             session.read(results.read_text().splitlines())
     session.result.output = output

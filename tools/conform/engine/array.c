@@ -66,6 +66,33 @@ int64_t cf_array_at(const struct array *a, int64_t b, int64_t x, int64_t y, int6
     return ((b * a->shape[1] + x) * a->shape[2] + y) * a->shape[3] + z;
 }
 
+bool cf_array_keep(struct array *a, int axis, int64_t from, int64_t n)
+{
+    const size_t size = cf_dtype_size(a->dtype);
+    const int64_t have = a->shape[axis];
+    size_t inner = axis < 3 ? (size_t)cf_array_along(a) * size : size;
+    int64_t outer = 1;
+    char *data;
+
+    if (have == 1 && n != 1)
+        return true;
+    n = n < have - from ? n : have - from;
+    for (int i = 0; i < axis; i++)
+        outer *= a->shape[i];
+    for (int i = axis + 1; i < 3; i++)
+        inner *= (size_t)a->shape[i];
+    data = malloc((size_t)(outer * n) * inner + 8);
+    if (!data)
+        return false;
+    for (int64_t i = 0; i < outer; i++)
+        memcpy(data + (size_t)(i * n) * inner, (char *)a->data + (size_t)(i * have + from) * inner,
+               (size_t)n * inner);
+    free(a->data);
+    a->data = data;
+    a->shape[axis] = n;
+    return true;
+}
+
 /* Which element of its block. */
 static uint32_t place_in(const struct array *a, int64_t index)
 {

@@ -37,6 +37,9 @@ bool cf_array_share(struct array *, int laid);
 bool cf_array_overlap(struct array *, int64_t ordered);
 bool cf_array_alloc(struct array *);
 int64_t cf_array_count(const struct array *);
+/* Entries [from, from + n) of an axis are all that is left of it. One with extent 1 is that of all
+ * and stays, unless n is 1. false: no memory. */
+bool cf_array_keep(struct array *, int axis, int64_t from, int64_t n);
 /* What is stored as one piece: an element, or a block of them along the last axis, of which an
  * extent that is no multiple, and so illegal, takes one more. */
 int64_t cf_array_along(const struct array *);  /* how many along the last axis */

@@ -81,17 +81,16 @@ static int part_dims(const struct part *part, int64_t dims[6], int *batch)
 static bool part_place(struct place *place, const struct fixed_problem *p, const struct part *part,
                        unsigned flags)
 {
-    const bool natural = flags & CALL_NATURAL;
-    int64_t dims[6] = { 0 };
-    int n;
+    const uint64_t seed = cf_mix2(p->c.seed, (uint64_t)part->number + 12345);
+    int64_t dims[6] = { 0 }, mis = p->c.v[F_MIS];
+    int n, laid;
 
     memset(place, 0, sizeof *place);
     n = part_dims(part, dims, &place->batch_axes);
     for (int i = 0; i < place->batch_axes; i++)
         place->extent[i] = dims[i];
-    return place_lay(place, &part->a, dims, n, natural ? LAID_NATURAL : part->a.laid,
-                     natural ? 0 : p->c.v[F_MIS],
-                     cf_mix2(p->c.seed, (uint64_t)part->number + 12345));
+    place_way(&part->a, flags, seed, &laid, &mis);
+    return place_lay(place, &part->a, dims, n, laid, mis, seed);
 }
 
 static void desc_set(struct fixed_call *call, const struct fixed_problem *p)

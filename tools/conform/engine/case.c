@@ -3,6 +3,7 @@
  *
  * The program of families, once for all operations.
  */
+#include "invariance.h"
 #include "session.h"
 #include "subject.h"
 #include "tap.h"
@@ -206,16 +207,19 @@ static void other_order(const struct subject *s)
     compare_and_free(s, &s->bench->two, f->pick(s->problem, r.items, n, true), &r);
 }
 
-static void judge(const struct subject *s)
+/* Returns why nothing was judged; NULL: it was. */
+static const char *judge(const struct subject *s)
 {
     const struct cf_families *const f = s->op->families;
 
     cf_step(s->v, "run");
     if (!cf_run_ok(s->got, s->v, "run")) {
         cf_fail(s->v, "check said yes, and no the second time");
-        return;
+        return NULL;
     }
     ran_count(s->session, s->got);
+    if (s->families & FAMILY_INVARIANCE)
+        return cf_invariance_of_device(s);
     cf_step(s->v, "bits");
     if (s->families & FAMILY_BITS) {
         cf_against_reference(s, "against the reference");
@@ -233,6 +237,7 @@ static void judge(const struct subject *s)
     session_count(s->session, s->v);
     if (f->note)
         f->note(s);
+    return NULL;
 }
 
 /* ---- a case -------------------------------------------------------------------- */
@@ -241,6 +246,7 @@ static bool device_case(struct subject s, heed_status wanted, const char *what, 
 {
     struct verdict v = { .word = "check" };
     char skip[REFUSAL_SKIP] = "";
+    const char *why = NULL;
     bool refused = false;
 
     s.v = &v;
@@ -259,7 +265,9 @@ static bool device_case(struct subject s, heed_status wanted, const char *what, 
         else if (status < 0)
             cf_check_and_plan(s.got, s.bench->one.device, &v);
         else
-            judge(&s);
+            why = judge(&s);
+        if (why)
+            snprintf(skip, sizeof skip, "%s", why);
     }
     if (v.failed && s.got && s.op->families->explain)
         s.op->families->explain(&s);

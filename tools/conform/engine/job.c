@@ -22,17 +22,24 @@ bool cf_target_open(struct target *t, const char *name, uint32_t width, heed_rep
 bool cf_target_open_with(struct target *t, const char *name, uint32_t width,
                          const heed_allocator *allocator, heed_report *report)
 {
-    const heed_executor executor = { .size = sizeof executor, .width = width };
+    return cf_target_open_on(t, name,
+                             &(heed_executor){ .size = sizeof(heed_executor), .width = width },
+                             allocator, report);
+}
+
+bool cf_target_open_on(struct target *t, const char *name, const heed_executor *executor,
+                       const heed_allocator *allocator, heed_report *report)
+{
     char room[CACHE_ROOM];
     const heed_runtime_desc desc = {
         .size = sizeof desc,
         .allocator = allocator,
-        .executor = &executor,
+        .executor = executor,
         .logger = compiling_logger(),
         .cache_dir = cache_folder(room),
     };
 
-    *t = (struct target){ .width = width };
+    *t = (struct target){ .width = executor->width };
     snprintf(t->name, sizeof t->name, "%s", name);
     if (heed_runtime_create(&desc, &t->runtime, report) < 0)
         return false;
@@ -167,6 +174,16 @@ int job_order(const struct job *job, const heed_plan *plan, int order[JOB_PLAN_O
     return (int)n;
 }
 
+/* Outputs and states hold again what they held before the run. */
+static heed_status outputs_restore(const struct job *job)
+{
+    for (int i = 0; i < job->n; i++) {
+        if (job->operand[i].out && !place_upload(job->operand[i].place, job->on))
+            return HEED_E_DEVICE;
+    }
+    return HEED_OK;
+}
+
 static heed_status run(struct job *job, const heed_plan *plan, heed_report *report)
 {
     heed_buf at[JOB_PLAN_OPERANDS] = { { 0 } };
@@ -200,6 +217,10 @@ heed_status job_run(struct job *job, heed_report *report)
     if (status < 0)
         return status;
     status = run(job, plan, report);
+    if (job->twice && status >= 0)
+        status = outputs_restore(job);
+    if (job->twice && status >= 0)
+        status = run(job, plan, report);
     heed_plan_drop(plan);
     for (int i = 0; i < job->n && status >= 0; i++) {
         const struct operand *const x = &job->operand[i];

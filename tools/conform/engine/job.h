@@ -12,10 +12,17 @@
 #include "place.h"
 #include "target.h"
 
-/* NATURAL: dense, aligned, whatever the case says. ABSENT: arrays that a case leaves out are in the
- * list, without contents: somebody may put one there. IN_PLACE: outputs lie where an input does, if
- * they may. */
-enum { CALL_NATURAL = 1, CALL_ABSENT = 2, CALL_IN_PLACE = 4 };
+/* NATURAL: dense, aligned, whatever the case says. STRIDES: other strides than the case says; the
+ * contents do not depend on them. SHIFTED: elements begin elsewhere than it says; with STRIDES,
+ * axes are exchanged, too. ABSENT: arrays that a case leaves out are in the list, without contents:
+ * somebody may put one there. IN_PLACE: outputs lie where an input does, if they may. */
+enum {
+    CALL_NATURAL = 1,
+    CALL_ABSENT = 2,
+    CALL_IN_PLACE = 4,
+    CALL_STRIDES = 8,
+    CALL_SHIFTED = 16
+};
 enum { JOB_OPERANDS = 64, JOB_PLAN_OPERANDS = 128 };
 
 /* One array. Its place, and the arrays of an output, are the call's. */
@@ -50,6 +57,7 @@ struct job {
     uint32_t numerics;         /* what the plan of the last run delivers, */
     char ran[64];              /* and what it ran; */
     bool loose;                /* of FAST it may go through matrix units */
+    bool twice;                /* the plan runs once before on the same arrays */
 };
 
 /* Adds an array that is there. NULL where there are too many. */

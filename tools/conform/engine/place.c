@@ -3,7 +3,7 @@
  *
  * Logical arrays in memory: strides, gaps, alignment, guards, and copies in both directions.
  */
-#include "place.h"
+#include "job.h"
 #include "target.h"
 
 #include <stdlib.h>
@@ -83,6 +83,24 @@ static void strides_choose(const struct array *a, const struct place *place, int
 static int64_t pieces_along(const heed_tensor *t, int axis)
 {
     return axis + 1 == (int)t->ndim ? type_pieces(t->dtype, t->shape[axis]) : t->shape[axis];
+}
+
+void place_way(const struct array *a, unsigned flags, uint64_t seed, int *laid, int64_t *mis)
+{
+    const uint64_t hash = cf_mix(seed);
+
+    if (flags & CALL_NATURAL) {
+        *laid = LAID_NATURAL;
+        *mis = 0;
+    } else {
+        *laid = a->laid;
+    }
+    if (flags & CALL_STRIDES) /* never those of the case, but where elements shared memory */
+        *laid = a->laid < LAID_ZERO ? (a->laid + 1 + (int)(hash % 3)) % 4 : LAID_PADDED;
+    if (flags & CALL_STRIDES && flags & CALL_SHIFTED) /* in an order that is drawn */
+        *laid = a->laid == LAID_TRANSPOSED ? LAID_NEGATIVE : LAID_TRANSPOSED;
+    if (flags & CALL_SHIFTED)
+        *mis = 1 + (int64_t)(hash >> 8) % 15;
 }
 
 bool place_lay(struct place *place, const struct array *a, const int64_t *dims, int n, int laid,

@@ -25,6 +25,8 @@ struct place {
     int64_t sx, sy, sz;       /* strides of the trailing axes */
 };
 
+/* Which strides and which distance the flags of a job ask for, of an array that has its own. */
+void place_way(const struct array *, unsigned flags, uint64_t seed, int *laid, int64_t *mis);
 /* Chooses strides and makes the host snapshot. Batch axes and their extents are in `place`, which
  * is zero otherwise; dims are all n axes; the first element lies `mis` elements behind an aligned
  * address. */

@@ -5,6 +5,7 @@
  * looks tested was not is no success: its exit status is that of nothing judged.
  */
 #include "cover.h"
+#include "invariance.h"
 #include "run.h"
 
 #include "common/text.h"
@@ -95,7 +96,9 @@ static const char *vacuous(const struct session *session, const char *taker)
         return "no case was accepted, so nothing was judged";
     if (session->tally.passed == 0)
         return "nothing was judged";
-    if (session->o.text)
+    if (cf_invariance_vain(session))
+        return cf_invariance_vain(session);
+    if (session->o.text || session->o.families & FAMILY_INVARIANCE)
         return NULL;
     for (int i = 0; i < cf_n_ops && !why; i++)
         why = cf_ops[i]->vain ? cf_ops[i]->vain(session) : NULL;
@@ -115,6 +118,7 @@ int walk_summary(struct session *session, const char *taker)
                session->worst, (long long)session->judged, (long long)session->skipped);
     if (session->exact)
         printf("# exact: %lld elements judged\n", (long long)session->exact);
+    cf_invariance_summary(session);
     for (int i = 0; i < cf_n_ops; i++) {
         if (cf_ops[i]->summary)
             cf_ops[i]->summary(session);

@@ -12,7 +12,9 @@
 
 struct notes;
 struct plugin;
+struct workers;
 
+enum { MAX_PROPERTIES = 8 };
 enum { MAX_DEVICES = 16, MAX_KERNELS = 96, REFUSAL_SKIP = 96 };
 
 /* How many cases a device ran with a kernel. */
@@ -37,6 +39,10 @@ struct session {
     int64_t unjudged; /* levels that matter most and were in no case judged */
     bool given_up;    /* after too many cases that hung */
     struct plugin *plugin;
+    struct {
+        int64_t cases, forms, broken;
+    } kept[MAX_PROPERTIES];   /* cf_properties */
+    struct workers *workers;  /* of the crews of all benches; NULL: there are none */
     struct notes *notes;      /* of attention's judge (symptoms.h) */
     /* Runs one case as the run does, for failure.c; again_of: what else that takes. */
     bool (*again)(struct session *, const struct cs *);

@@ -254,6 +254,31 @@ static void small_seed(struct work *w)
     }
 }
 
+/* Each field at its goal, or a number one less, with other data. */
+static bool lucky(struct work *w)
+{
+    int fields[MAX_FIELDS];
+    const int n = open_fields(w, fields);
+
+    for (int i = 0; i < 2 * n && w->s->luck; i++) {
+        const int field = fields[i / 2];
+        const int64_t goal = w->goal.v[field], old = w->s->best.v[field];
+        const bool number = !cf_fields[field].words && llabs(old - goal) > 1;
+
+        if (i % 2 && !number)
+            continue;
+        for (uint64_t seed = 1; seed <= SEEDS && !over(w); seed++) {
+            struct cs c = w->s->best;
+
+            c.v[field] = i % 2 == 0 ? goal : old > goal ? old - 1 : old + 1;
+            c.seed = seed;
+            if (take(w, &c))
+                return true;
+        }
+    }
+    return false;
+}
+
 void cf_shrink(struct shrink *s, const struct cs *from, const struct failure *failure)
 {
     struct work w = { .s = s, .end = now() + s->seconds };
@@ -266,4 +291,6 @@ void cf_shrink(struct shrink *s, const struct cs *from, const struct failure *fa
     rounds(&w);
     small_seed(&w);
     rounds(&w);
+    while (lucky(&w))
+        rounds(&w);
 }

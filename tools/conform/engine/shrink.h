@@ -23,6 +23,7 @@ struct shrink {
     heed_device *reference; /* its check says what is legal */
     int64_t most;           /* tries, */
     double seconds;         /* and time for them */
+    bool luck;              /* roundings decide whether it fails: steps try other seeds, too */
     /* What came of it. */
     struct cs best;
     struct failure failure;

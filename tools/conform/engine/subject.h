@@ -29,7 +29,15 @@ struct relation {
     const int64_t *items;      /* NULL: all, in order */
     bool turned;               /* heads reversed, where the operation can do that */
     const unsigned char *skip; /* rows that may differ, as the operation has them; NULL: none */
+    int64_t row, n_rows;       /* the case's rows that the other one has; n_rows 0: all */
     heed_status may_refuse;    /* what check may answer instead; 0: it is legal */
+};
+
+/* Another problem with the same results, item by item and row by row, for a property of
+ * invariance.h. make: NULL where the problem has none, or there is no memory. */
+struct cf_alike {
+    const char *property, *what; /* NULL: the end of a list */
+    void *(*make)(const void *problem);
 };
 
 struct cf_families {
@@ -56,6 +64,14 @@ struct cf_families {
     /* Where elements were written in neither of two runs, or such as must not be. */
     void (*unwritten)(const struct subject *, const struct job *again);
     void (*relate)(const struct subject *); /* relations of its own between runs */
+    /* May an item be named more than once? NULL: no. */
+    bool (*repeats)(const void *problem);
+    /* How many rows can be computed apart from each other, and the problem of n of them. NULL: the
+     * operation has no such rows; cut gives NULL where this problem has not, or for want of
+     * memory. */
+    int64_t (*rows)(const void *problem);
+    void *(*cut)(const void *problem, int64_t row, int64_t n);
+    const struct cf_alike *alikes; /* NULL: none */
     /* NULL, or: notes a case that was judged; says more of why one failed. */
     void (*note)(const struct subject *);
     void (*explain)(const struct subject *);

@@ -30,7 +30,10 @@ enum {
     HEAD = 32,     /* its first axis behind the batch axes is the head's and may be missing ... */
     HEAD_ONE = 64, /* ... or have extent 1 */
     LEAD = 128,    /* has an axis before the batch axes */
-    MUST = 256     /* without it: HEED_E_NULL */
+    MUST = 256,    /* without it: HEED_E_NULL */
+    ROWWISE = 512, /* axis 2 of 3 is of rows, each of which depends on the same row of the other
+                    * arrays with rows alone; ... */
+    ROWWISE_LAST = 1024 /* ... its axis 3 is */
 };
 
 struct part;
@@ -173,6 +176,9 @@ struct fixed {
     /* NULL, or: makes a problem of one item shorter by its length, which it then lacks; false: it
      * has none. What the outputs have in common must be equal. */
     bool (*shorten)(struct fixed_problem *);
+    /* Are rows of arrays with ROWWISE apart from each other here? NULL: always. */
+    bool (*rows_apart)(const struct fixed_problem *);
+    int rows_first;              /* own field of the first row's number; 0: there is none */
     /* NULL, or: what the results have to do with those of another operation on that device. */
     void (*relate)(const struct target *, const struct fixed_problem *,
                    const struct fixed_call *got, struct verdict *);

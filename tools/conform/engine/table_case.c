@@ -132,6 +132,8 @@ static void part_same(const struct subject *s, const struct fixed_problem *other
     const struct answer *const a = s->answer;
     const struct part *mine = &p->part[i], *theirs = &other->part[i];
     const int64_t items = mine->role & BATCH ? other->n_items : 1, *n_of = theirs->a.shape;
+    const int64_t row = mine->role & ROWWISE ? r->row : 0;
+    const int64_t last = mine->role & ROWWISE_LAST ? r->row : 0;
     const int64_t all = theirs->lead * items * n_of[1] * n_of[2] * n_of[3];
 
     for (int64_t n = 0; n < all && !s->v->failed; n++) {
@@ -140,15 +142,19 @@ static void part_same(const struct subject *s, const struct fixed_problem *other
         const int64_t i_b = n / n_of[3] / n_of[2] / n_of[1];
         const int64_t b = i_b % items, lead = i_b / items;
         const int64_t at = part_lead_at(mine, lead, r->items ? r->items[b] : b, turn(mine, r, 1, x),
-                                        turn(mine, r, 2, y), turn(mine, r, 3, z));
+                                        turn(mine, r, 2, y + row), turn(mine, r, 3, z + last));
         const int64_t want = bits_at(fixed_out(s->got, i), at);
         const int64_t got = bits_at(fixed_out(job, i), part_lead_at(theirs, lead, b, x, y, z));
 
-        if (want != got && a->said[i][at].kind != SAID_ANY)
-            cf_fail(s->v,
-                    "%s: %s differs first at b=%lld [%lld][%lld][%lld]: wanted 0x%llx got 0x%llx",
-                    r->what, mine->table->name, (long long)b, (long long)x, (long long)y,
-                    (long long)z, (unsigned long long)want, (unsigned long long)got);
+        if (want != got && a->said[i][at].kind != SAID_ANY) {
+            char wanted[WORD_TEXT], is[WORD_TEXT];
+
+            cf_word_print(mine->a.dtype, want, wanted);
+            cf_word_print(mine->a.dtype, got, is);
+            cf_fail(s->v, "%s: %s differs first at b=%lld [%lld][%lld][%lld]: wanted %s got %s",
+                    r->what, mine->table->name, (long long)(r->items ? r->items[b] : b),
+                    (long long)x, (long long)(y + row), (long long)(z + last), wanted, is);
+        }
     }
 }
 
@@ -163,6 +169,20 @@ static void same(const struct subject *s, const void *other, const struct job *j
         if (fixed_writes(p, i))
             part_same(s, p, job, r, i);
     }
+}
+
+/* Does the element hold the poison of both runs? A byte that was written is that of both once in
+ * 65,536: of bytes the next one must be, too. */
+static bool poison_left(const struct fixed_call *x, const struct fixed_call *y, int i, int64_t e,
+                        int64_t n)
+{
+    const int64_t more = cf_dtype_size(x->out[i].dtype) == 1 ? 2 : 1;
+    bool left = e + more <= n;
+
+    for (int64_t k = e; left && k < e + more; k++)
+        left = bits_at(&x->out[i], k) == bits_at(&x->old[i], k) &&
+               bits_at(&y->out[i], k) == bits_at(&y->old[i], k);
+    return left;
 }
 
 /* An element that holds the poison of both runs was not written in either. */
@@ -180,9 +200,7 @@ static void unwritten(const struct subject *s, const struct job *again)
         const int64_t n = asked ? cf_array_count(&part->a) : 0;
 
         for (int64_t e = 0; e < n && !s->v->failed; e++) {
-            if (a->said[i][e].kind != SAID_ANY &&
-                bits_at(&x->out[i], e) == bits_at(&x->old[i], e) &&
-                bits_at(&y->out[i], e) == bits_at(&y->old[i], e))
+            if (a->said[i][e].kind != SAID_ANY && poison_left(x, y, i, e, n))
                 cf_fail(s->v, "unwritten: element %" PRId64 " of %s", e, part->table->name);
         }
     }
@@ -258,6 +276,47 @@ static void relate(const struct subject *s)
         shorter(s);
 }
 
+/* ---- rows ----------------------------------------------------------------------- */
+
+static int rows_axis(const struct part *part)
+{
+    return !part_is(part) ? 0 : part->role & ROWWISE ? 2 : part->role & ROWWISE_LAST ? 3 : 0;
+}
+
+static int64_t rows(const void *given)
+{
+    const struct fixed_problem *const p = given;
+    int64_t n = 0;
+
+    for (int i = 0; i < p->op->n_arrays; i++) {
+        const int axis = rows_axis(&p->part[i]);
+
+        if (axis)
+            n = p->part[i].a.shape[axis];
+        else if (fixed_writes(p, i))
+            return 0;
+    }
+    return p->op->rows_apart && !p->op->rows_apart(p) ? 0 : n;
+}
+
+static void *cut(const void *given, int64_t row, int64_t n)
+{
+    struct fixed_problem *const p = fixed_problem_copy(given, false);
+    bool ok = p;
+
+    for (int i = 0; ok && i < p->op->n_arrays; i++) {
+        const int axis = rows_axis(&p->part[i]);
+
+        ok = !axis || cf_array_keep(&p->part[i].a, axis, row, n);
+    }
+    if (ok && p->op->rows_first)
+        p->c.v[p->op->rows_first] += row;
+    if (ok)
+        return p;
+    fixed_problem_free(p);
+    return NULL;
+}
+
 const struct cf_families fixed_families = {
     .problem = problem,
     .problem_free = problem_free,
@@ -272,4 +331,6 @@ const struct cf_families fixed_families = {
     .same = same,
     .unwritten = unwritten,
     .relate = relate,
+    .rows = rows,
+    .cut = cut,
 };

@@ -19,9 +19,14 @@ struct target {
     bool partial; /* may refuse legal cases (refusals.h) */
 };
 
+enum { MAX_CREWS = 3 };
+
 struct bench { /* devices at work */
     struct target reference;
     struct target one, two; /* the device under test with one thread and with several */
+    /* Of a device of the host's processor, with executors that the session orders (workers.h); no
+     * device: there is none. */
+    struct target crew[MAX_CREWS];
 };
 
 /* The workspace of a run, which begins with garbage: it must carry nothing between runs. */
@@ -36,6 +41,8 @@ bool cf_target_open(struct target *, const char *name, uint32_t width, heed_repo
 /* allocator NULL: the runtime's default. */
 bool cf_target_open_with(struct target *, const char *name, uint32_t width,
                          const heed_allocator *allocator, heed_report *);
+bool cf_target_open_on(struct target *, const char *name, const heed_executor *,
+                       const heed_allocator *allocator, heed_report *);
 void cf_target_close(struct target *);
 heed_status cf_workspace_make(struct workspace *, const struct target *, const heed_plan *,
                               int garbage);

@@ -31,6 +31,18 @@ void cf_step(struct verdict *v, const char *word)
         v->word = word;
 }
 
+void cf_word_print(uint32_t dtype, int64_t bits, char out[WORD_TEXT])
+{
+    const struct type *const type = type_find(dtype);
+    const int digits = (int)(2 * (type->bytes < 8 ? type->bytes : 8));
+
+    if (type->exponent && type_elements(dtype) == 1)
+        snprintf(out, WORD_TEXT, "0x%0*llx (%.9g)", digits, (unsigned long long)bits,
+                 (double)type_decode(dtype, (uint32_t)bits));
+    else
+        snprintf(out, WORD_TEXT, "0x%llx", (unsigned long long)bits);
+}
+
 void cf_output_rounding(uint32_t dtype, double *relative, double *absolute)
 {
     const struct type *type = type_find(dtype);

@@ -25,6 +25,9 @@ struct verdict {
 void cf_fail(struct verdict *, const char *format, ...);
 /* What is judged from now on; a verdict that has failed keeps its word. */
 void cf_step(struct verdict *, const char *word);
+/* The word of an element, and the number that it is where it is one. */
+enum { WORD_TEXT = 64 };
+void cf_word_print(uint32_t dtype, int64_t bits, char out[WORD_TEXT]);
 /* Half a unit of a type in the last place, relative, and its smallest step. */
 void cf_output_rounding(uint32_t dtype, double *relative, double *absolute);
 
@@ -40,7 +43,8 @@ enum {
     FAMILY_CHECK = 32,
     FAMILY_NAMED = 64,
     FAMILY_MECHANISMS = 128,
-    FAMILY_ALL = 255
+    FAMILY_ALL = 255,
+    FAMILY_INVARIANCE = 256 /* is only judged where it is named */
 };
 
 struct listener;

@@ -24,14 +24,14 @@ static const struct cf_spec specs[] = {
 #define ARRAY(member) #member, offsetof(heed_act_desc, member), offsetof(heed_act_args, member)
 
 static const struct fixed_array arrays[] = {
-    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL, fill_floats,
-            NULL },
-    [FACTOR] = { ARRAY(factor), IN | BATCH | HEAD, "f32 f16 bf16", 0, "none there", 0, NULL,
-                 fill_floats, NULL },
-    [ADD] = { ARRAY(add), IN | BATCH | HEAD, "f32 f16 bf16", 0, "none there", 0, NULL, fill_floats,
-              NULL },
-    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL, fill_nothing,
-            NULL },
+    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0, NULL,
+            fill_floats, NULL },
+    [FACTOR] = { ARRAY(factor), IN | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, "none there", 0,
+                 NULL, fill_floats, NULL },
+    [ADD] = { ARRAY(add), IN | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, "none there", 0, NULL,
+              fill_floats, NULL },
+    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0, NULL,
+            fill_nothing, NULL },
 };
 
 static void shape(struct fixed_problem *p)

@@ -31,15 +31,16 @@ static const struct cf_spec specs[] = {
 
 static const struct fixed_array arrays[] = {
     [TABLE] = { ARRAY(table), MUST | IN, FLOATS, 0, NULL, 0, NULL, fill_floats, NULL },
-    [IDS] = { ARRAY(ids), MUST | IN | BATCH | HEAD | HEAD_ONE, "i32 i64", 0, "good hostile", 0,
-              NULL, fill_indices, NULL },
+    [IDS] = { ARRAY(ids), MUST | IN | BATCH | HEAD | HEAD_ONE | ROWWISE_LAST, "i32 i64", 0,
+              "good hostile", 0, NULL, fill_indices, NULL },
     [POSITIONS] = { ARRAY(positions), IN, FLOATS, 0, NULL, OF_POSITIONS, fill_floats, NULL },
-    [POS] = { ARRAY(pos), IN | BATCH | HEAD | HEAD_ONE, "i32 i64", 0, "none good hostile",
-              OF_POSITIONS, fill_indices, NULL },
+    [POS] = { ARRAY(pos), IN | BATCH | HEAD | HEAD_ONE | ROWWISE_LAST, "i32 i64", 0,
+              "none good hostile", OF_POSITIONS, fill_indices, NULL },
     [TYPES] = { ARRAY(types), IN, FLOATS, 0, NULL, OF_TYPES, fill_floats, NULL },
-    [TYPE_IDS] = { ARRAY(type_ids), IN | BATCH | HEAD | HEAD_ONE, "i32 i64", 0,
+    [TYPE_IDS] = { ARRAY(type_ids), IN | BATCH | HEAD | HEAD_ONE | ROWWISE_LAST, "i32 i64", 0,
                    "none good hostile", OF_TYPES, fill_indices, NULL },
-    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD, FLOATS, 0, NULL, 0, NULL, fill_nothing, NULL },
+    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD | ROWWISE, FLOATS, 0, NULL, 0, NULL, fill_nothing,
+            NULL },
 };
 
 static void shape(struct fixed_problem *p)
@@ -222,6 +223,7 @@ const struct fixed fixed_embed = {
     .vast = 1u << (C_N - F_OWN) | 1u << (C_D - F_OWN) | 1u << (C_TOKENS - F_OWN) |
             1u << (C_POSITIONS - F_OWN) | 1u << (C_TYPES - F_OWN),
     .shape = shape,
+    .rows_first = C_FIRST,
     .numbers = numbers,
     .say = say,
     .desc_numbers = desc_numbers,

@@ -24,14 +24,14 @@ static const struct cf_spec specs[] = {
 #define ARRAY(member) #member, offsetof(heed_gate_desc, member), offsetof(heed_gate_args, member)
 
 static const struct fixed_array arrays[] = {
-    [MEMORY] = { ARRAY(memory), MUST | IN | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL,
-                 fill_floats, NULL },
-    [UPDATE] = { ARRAY(update), MUST | IN | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL,
-                 fill_floats, NULL },
-    [GATE] = { ARRAY(gate), MUST | IN | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL, fill_floats,
-               NULL },
-    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL, fill_nothing,
-            NULL },
+    [MEMORY] = { ARRAY(memory), MUST | IN | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0,
+                 NULL, fill_floats, NULL },
+    [UPDATE] = { ARRAY(update), MUST | IN | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0,
+                 NULL, fill_floats, NULL },
+    [GATE] = { ARRAY(gate), MUST | IN | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0, NULL,
+               fill_floats, NULL },
+    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0, NULL,
+            fill_nothing, NULL },
 };
 
 static void shape(struct fixed_problem *p)

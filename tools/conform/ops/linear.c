@@ -34,15 +34,15 @@ static const struct cf_spec specs[] = {
     #member, offsetof(heed_linear_desc, member), offsetof(heed_linear_args, member)
 
 static const struct fixed_array arrays[] = {
-    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL, fill_floats,
-            NULL },
+    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0, NULL,
+            fill_floats, NULL },
     [W] = { ARRAY(w), MUST | IN | HEAD | HEAD_ONE, TYPE_FLOATS " " TYPE_BLOCKS, 0, NULL, 0, NULL,
             fill_floats, NULL },
     [BIAS] = { ARRAY(bias), IN, "f32 f16 bf16", 0, "none there", 0, NULL, fill_floats, NULL },
-    [ADD] = { ARRAY(add), IN | BATCH | HEAD, "f32 f16 bf16", 0, "none there", 0, NULL, fill_floats,
-              NULL },
-    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL, fill_nothing,
-            NULL },
+    [ADD] = { ARRAY(add), IN | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, "none there", 0, NULL,
+              fill_floats, NULL },
+    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0, NULL,
+            fill_nothing, NULL },
 };
 
 static int64_t up(int64_t n, int64_t by)
@@ -120,6 +120,12 @@ static void spread(const struct fixed_problem *p, int array, heed_tensor *t)
     t->stride[last + 1] = step;
     t->stride[last] = step < 0 ? -cf_times(-step, tap) : cf_times(step, tap);
     t->ndim++;
+}
+
+/* Row i of y has row i of x alone, not a window of them. */
+static bool rows_apart(const struct fixed_problem *p)
+{
+    return p->n[N_KERNEL] == 0 && p->n[N_STEP] == 1;
 }
 
 static void numbers(const struct fixed_problem *p, void *desc)
@@ -350,6 +356,7 @@ const struct fixed fixed_linear = {
     .extents = BIT(C_N) | BIT(C_IN) | BIT(C_OUT),
     .vast = BIT(C_N) | BIT(C_IN) | BIT(C_OUT) | BIT(C_KERNEL) | BIT(C_STRIDE) | BIT(C_LEFT),
     .shape = shape,
+    .rows_apart = rows_apart,
     .spread = spread,
     .numbers = numbers,
     .say = say,

@@ -63,15 +63,15 @@ static void fill_sinks(struct fixed_problem *p, struct part *part)
     #member, offsetof(heed_merge_desc, member), offsetof(heed_merge_args, member)
 
 static const struct fixed_array arrays[] = {
-    [PARTS] = { ARRAY(parts), MUST | IN | LEAD | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL,
-                fill_floats, NULL },
-    [PARTS_LSE] = { ARRAY(parts_lse), MUST | IN | LEAD | BATCH | HEAD, "f32", 0,
+    [PARTS] = { ARRAY(parts), MUST | IN | LEAD | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0,
+                NULL, fill_floats, NULL },
+    [PARTS_LSE] = { ARRAY(parts_lse), MUST | IN | LEAD | BATCH | HEAD | ROWWISE_LAST, "f32", 0,
                     "normal exact some nothing far special", 0, NULL, fill_lse, NULL },
     [SINKS] = { ARRAY(sinks), IN | HEAD, "f32 f16 bf16", 0,
                 "none normal zero removed special huge", 0, NULL, fill_sinks, NULL },
-    [O] = { ARRAY(o), MUST | OUT | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL, fill_nothing,
-            NULL },
-    [LSE] = { ARRAY(lse), OUT | BATCH | HEAD, "f32", 0, "none plain sink", 0, NULL,
+    [O] = { ARRAY(o), MUST | OUT | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0, NULL,
+            fill_nothing, NULL },
+    [LSE] = { ARRAY(lse), OUT | BATCH | HEAD | ROWWISE_LAST, "f32", 0, "none plain sink", 0, NULL,
               fill_nothing, NULL },
 };
 

@@ -26,16 +26,16 @@ static const struct cf_spec specs[] = {
 #define ARRAY(member) #member, offsetof(heed_norm_desc, member), offsetof(heed_norm_args, member)
 
 static const struct fixed_array arrays[] = {
-    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL, fill_floats,
-            NULL },
-    [RESIDUAL] = { ARRAY(residual), IN | BATCH | HEAD, "f32 f16 bf16", 0, "none there", 0, NULL,
-                   fill_floats, NULL },
+    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0, NULL,
+            fill_floats, NULL },
+    [RESIDUAL] = { ARRAY(residual), IN | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, "none there", 0,
+                   NULL, fill_floats, NULL },
     [WEIGHT] = { ARRAY(weight), IN, "f32 f16 bf16", 0, "none there", 0, NULL, fill_floats, NULL },
     [BIAS] = { ARRAY(bias), IN, "f32 f16 bf16", 0, "none there", C_KIND, LAYERS, fill_floats,
                NULL },
-    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL, fill_nothing,
-            NULL },
-    [SUM] = { ARRAY(sum), OUT | BATCH | HEAD, "f32 f16 bf16", 0, "none there", 0, NULL,
+    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0, NULL,
+            fill_nothing, NULL },
+    [SUM] = { ARRAY(sum), OUT | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, "none there", 0, NULL,
               fill_nothing, NULL },
 };
 

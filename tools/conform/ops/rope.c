@@ -25,14 +25,14 @@ static const struct cf_spec specs[] = {
 #define ARRAY(member) #member, offsetof(heed_rope_desc, member), offsetof(heed_rope_args, member)
 
 static const struct fixed_array arrays[] = {
-    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL, fill_floats,
-            NULL },
+    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0, NULL,
+            fill_floats, NULL },
     [COS] = { ARRAY(cos), MUST | IN, "f32", 0, NULL, 0, NULL, fill_floats, NULL },
     [SIN] = { ARRAY(sin), MUST | IN, "f32", 0, NULL, 0, NULL, fill_floats, NULL },
-    [POS] = { ARRAY(pos), IN | BATCH | HEAD | HEAD_ONE, "i32 i64", 0, "none good hostile", 0, NULL,
-              fill_indices, NULL },
-    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL, fill_nothing,
-            NULL },
+    [POS] = { ARRAY(pos), IN | BATCH | HEAD | HEAD_ONE | ROWWISE_LAST, "i32 i64", 0,
+              "none good hostile", 0, NULL, fill_indices, NULL },
+    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD | ROWWISE, "f32 f16 bf16", 0, NULL, 0, NULL,
+            fill_nothing, NULL },
 };
 
 static int64_t pairs_of(const struct fixed_problem *p)
@@ -180,6 +180,7 @@ const struct fixed fixed_rope = {
     .extents = 1u << (C_N - F_OWN) | 1u << (C_D - F_OWN),
     .vast = 1u << (C_N - F_OWN) | 1u << (C_D - F_OWN) | 1u << (C_POSITIONS - F_OWN),
     .shape = shape,
+    .rows_first = C_FIRST,
     .numbers = numbers,
     .say = say,
     .in_place = { { Y, X } },

@@ -29,9 +29,10 @@ static const struct cf_spec specs[] = {
 
 static const struct fixed_array arrays[] = {
     [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, TYPE_NUMBERS, 0, NULL, 0, NULL, fill_floats, NULL },
-    [Q] = { ARRAY(q), MUST | IN | BATCH | HEAD, FLOATS, 0, NULL, C_KIND, "topk", fill_floats,
+    [Q] = { ARRAY(q), MUST | IN | BATCH | HEAD | ROWWISE, FLOATS, 0, NULL, C_KIND, "topk",
+            fill_floats, NULL },
+    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD | ROWWISE, "i32", 0, NULL, 0, NULL, fill_nothing,
             NULL },
-    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD, "i32", 0, NULL, 0, NULL, fill_nothing, NULL },
     [MASK] = { ARRAY(mask), IN | BATCH | HEAD | HEAD_ONE, "u8", 0, "none some all nothing", 0,
                NULL, fill_mask, NULL },
     [LEN] = { ARRAY(len), IN | BATCH | LENGTHS, "i32 i64", 0, "none rt short zero hostile", 0,
@@ -79,6 +80,12 @@ static void shape(struct fixed_problem *p)
     p->work = topk ? cf_times(cf_times(p->n[N_HEADS], v[C_NQ]), cf_times(v[C_N], v[C_D]))
                    : cf_times(cf_times(p->heads, v[C_N]), cf_times(v[C_D], cf_plus(v[C_M], 1)));
     p->work = p->work / 4;
+}
+
+/* Each row of q has its own list. */
+static bool rows_apart(const struct fixed_problem *p)
+{
+    return p->c.v[C_KIND] == KIND_TOPK;
 }
 
 static void numbers(const struct fixed_problem *p, void *desc)
@@ -178,6 +185,7 @@ const struct fixed fixed_select = {
     .vast = BIT(C_BLOCK) | BIT(C_COUNT) | BIT(C_FRONT) | BIT(C_BACK) | BIT(C_NQ) | BIT(C_M) |
             BIT(C_N) | BIT(C_D),
     .shape = shape,
+    .rows_apart = rows_apart,
     .numbers = numbers,
     .say = select_say,
     .judge = select_judge,

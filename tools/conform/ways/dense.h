@@ -26,6 +26,7 @@ struct plain_array {
 
 struct plain {
     struct job *job;
+    const char *line, *form; /* what is said of them instead; NULL: the job's own line, none */
     int n;
     struct plain_array array[4 + 5 * MAX_SOURCES + MAX_SLOTS];
     const struct problem *p; /* from here on attention's alone */

@@ -296,7 +296,9 @@ static void attn_print(const struct plain *plain, bool ask, FILE *to)
     fputs("{\"heed\": 1, \"op\": \"attn\"", to);
     if (ask)
         bool_print(to, "ask", true);
-    word_print(to, "line", line);
+    word_print(to, "line", plain->line ? plain->line : line);
+    if (plain->form)
+        word_print(to, "form", plain->form);
     needs_print(plain, to);
     number_print(to, "items", p->n_items);
     number_print(to, "heads", p->heads);
@@ -357,7 +359,9 @@ static void fixed_print(const struct plain *plain, bool ask, FILE *to)
     word_print(to, "op", op->op.name);
     if (ask)
         bool_print(to, "ask", true);
-    word_print(to, "line", line);
+    word_print(to, "line", plain->line ? plain->line : line);
+    if (plain->form)
+        word_print(to, "form", plain->form);
     number_print(to, "flags", flags & ~(uint32_t)HEED_PLAN_OWN_WORKSPACE);
     for (int i = 0; i < op->n_desc_numbers; i++)
         desc_number_print(to, desc, &op->desc_numbers[i]);

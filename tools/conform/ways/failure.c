@@ -7,6 +7,7 @@
 #include "failure.h"
 
 #include "repro.h"
+#include "conform/engine/invariance.h"
 #include "conform/engine/shrink.h"
 #include "conform/ops/attn/symptoms.h"
 #include "conform/report.h"
@@ -89,6 +90,15 @@ static void scratch_set(struct follower *f, const char *device)
     }
 }
 
+/* A property that is broken is all that is tried again. */
+static void property_set(struct session *scratch, const char *word)
+{
+    for (int i = 0; i < cf_n_properties && scratch->o.families & FAMILY_INVARIANCE; i++) {
+        if (!strcmp(cf_properties[i].name, word))
+            scratch->o.properties = 1u << i;
+    }
+}
+
 /* ---- what comes of a failure ------------------------------------------------------------ */
 
 struct texts {
@@ -113,8 +123,10 @@ static bool shrink_it(struct follower *f, const struct told *told, struct texts 
     t->shrink = (struct shrink){ .fails = tried, .context = f,
                                  .reference = f->session->reference.device,
                                  .most = SHRINK_TRIES,
+                                 .luck = f->session->o.families & FAMILY_INVARIANCE,
                                  .seconds = fmin(SHRINK_SECONDS, SHRINK_SECONDS_ALL - f->spent) };
     scratch_set(f, told->device);
+    property_set(f->scratch, told->word);
     cf_shrink(&t->shrink, &c, &failure);
     f->spent += now() - start;
     cf_case_print(&t->shrink.best, t->line);
@@ -152,6 +164,10 @@ static void repeat_make(const struct follower *f, const struct told *told, const
     }
     if (family)
         buffer_print(b, " --family %s", family);
+    for (int i = 0; i < cf_n_properties && o->families & FAMILY_INVARIANCE; i++) {
+        if (!strcmp(cf_properties[i].name, told->word))
+            buffer_print(b, " --property %s", cf_properties[i].name);
+    }
     buffer_print(b, " --case ");
     buffer_shell(b, line);
 }
@@ -161,7 +177,8 @@ static bool program_due(struct follower *f, const struct told *told, const struc
 {
     const bool whole = f->session->o.shrink == 0 && f->programs < PROGRAMS_WHOLE;
 
-    if (f->session->o.peer || strcmp(told->what, "case") ||
+    if (f->session->o.peer || f->session->o.families & FAMILY_INVARIANCE ||
+        strcmp(told->what, "case") ||
         !(after->shrunk || whole))
         return false;
     f->programs++;

@@ -34,27 +34,54 @@ static bool folder_there(const char *path)
            (errno == EEXIST && stat(path, &about) == 0 && S_ISDIR(about.st_mode));
 }
 
-/* The files of one case; what its outputs must be is in case.json. */
-static bool case_write(struct session *session, const struct cs *c, const char *folder)
+/* The files of one case, or of one form; what its outputs must be is in case.json. */
+static bool plain_dump(const struct plain *plain, const char *folder)
 {
+    char path[PATH + 64];
+    bool good = folder_there(folder) && plain_write(plain, folder, false);
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/case.json", folder);
+    file = good ? fopen(path, "w") : NULL;
+    if (file) {
+        plain_print(plain, "", false, file);
+        fputc('\n', file);
+    }
+    good = file && !ferror(file);
+    return file && fclose(file) == 0 && good;
+}
+
+/* The folder of a form lies beside that of its case. */
+static void form_folder(char out[PATH + 32], const char *folder, const struct form *form)
+{
+    snprintf(out, PATH + 32, "%s%s%s", folder, form->name[0] ? "." : "", form->name);
+}
+
+/* Nothing is computed: only of the case itself it says so, that its forms are written, too. */
+static bool form_write(void *context, const struct peer_form *form, struct verdict *v)
+{
+    char folder[PATH + 32];
+
+    form_folder(folder, context, form->form);
+    if (!plain_dump(&form->plain, folder))
+        cf_fail(v, "no folder");
+    return !form->form->name[0];
+}
+
+static bool case_write(struct session *session, const struct cs *c, char *folder)
+{
+    struct form_runner forms = { .session = session, .c = c, .exchange = form_write,
+                                 .context = folder };
+    struct verdict v = { 0 };
     struct peer_case k;
     const char *skip;
-    char path[PATH + 16];
-    bool good = peer_case_make(session, &k, c, &skip) && folder_there(folder) &&
-                plain_write(&k.plain[0], folder, false);
+    bool good;
 
-    if (good) {
-        FILE *file;
-
-        snprintf(path, sizeof path, "%s/case.json", folder);
-        file = fopen(path, "w");
-        if (file) {
-            plain_print(&k.plain[0], "", false, file);
-            fputc('\n', file);
-        }
-        good = file && !ferror(file);
-        good = file && fclose(file) == 0 && good;
+    if (session->o.families == FAMILY_INVARIANCE) {
+        (void)peer_invariance(&forms, &v);
+        return !v.failed;
     }
+    good = peer_case_make(session, &k, c, &skip) && plain_dump(&k.plain[0], folder);
     peer_case_finish(&k);
     return good;
 }
@@ -151,7 +178,7 @@ static bool case_read(const char *folder, struct cs *c, char line[LINE], char *w
 /* Of the first output. */
 static bool output_there(const struct plain *plain, const char *folder, char skip[64])
 {
-    char path[PATH + 32];
+    char path[PATH + 64];
     struct stat about;
     int i = 0;
 
@@ -160,6 +187,49 @@ static bool output_there(const struct plain *plain, const char *folder, char ski
     snprintf(path, sizeof path, "%s/%s.npy", folder, plain->array[i].name);
     snprintf(skip, 64, "there is no %s.npy", plain->array[i].name);
     return lstat(path, &about) == 0;
+}
+
+/* Forms without outputs are not judged. */
+static bool form_read(void *context, const struct peer_form *form, struct verdict *v)
+{
+    char folder[PATH + 32], why[512], none[64];
+
+    form_folder(folder, context, form->form);
+    if (!output_there(&form->plain, folder, none))
+        return false;
+    if (!plain_read(&form->plain, folder, why, sizeof why))
+        cf_fail(v, "%s", why);
+    return !v->failed;
+}
+
+/* Is the folder that of a form, which is judged with its case? */
+static bool is_form(const char *name)
+{
+    const char *const dot = strrchr(name, '.');
+
+    for (int i = 0; dot && i < cf_n_properties; i++) {
+        const size_t n = strlen(cf_properties[i].name);
+
+        if (!strncmp(dot + 1, cf_properties[i].name, n) && dot[1 + n] == '-')
+            return true;
+    }
+    return false;
+}
+
+static void folder_forms(struct session *session, char *folder, const char *name)
+{
+    struct verdict v = { 0 };
+    const char *skip = NULL;
+    char line[LINE] = "", why[512];
+    struct cs c;
+    struct form_runner forms = { .session = session, .c = &c, .exchange = form_read,
+                                 .context = folder, .absent = "there are no outputs" };
+
+    if (!case_read(folder, &c, line, why, sizeof why))
+        cf_fail(&v, "%s", why);
+    else
+        skip = peer_invariance(&forms, &v);
+    cf_tell_case(&session->tally, name, "case", line[0] ? line : name, skip ? skip : "", &v);
 }
 
 static void folder_case(struct session *session, const char *folder, const char *name)
@@ -182,6 +252,14 @@ static void folder_case(struct session *session, const char *folder, const char 
         peer_case_judge(session, &k, false, &v);
     peer_case_finish(&k);
     cf_tell_case(&session->tally, name, "case", line[0] ? line : name, skip ? skip : "", &v);
+}
+
+static void folder_judged(struct session *session, char *folder, const char *name)
+{
+    if (session->o.families != FAMILY_INVARIANCE)
+        folder_case(session, folder, name);
+    else if (!is_form(name))
+        folder_forms(session, folder, name);
 }
 
 static int by_name(const void *a, const void *b)
@@ -245,7 +323,7 @@ int folder_judge(struct session *session)
 
         name_plain(names[i]);
         if (length < (int)sizeof folder && stat(folder, &about) == 0 && S_ISDIR(about.st_mode))
-            folder_case(session, folder, names[i]);
+            folder_judged(session, folder, names[i]);
         free(names[i]);
     }
     free(names);

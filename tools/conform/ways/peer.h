@@ -9,6 +9,7 @@
 #define HEED_TOOLS_CONFORM_WAYS_PEER_H
 
 #include "dense.h"
+#include "conform/engine/invariance.h"
 #include "conform/engine/session.h"
 
 #include "common/child.h"
@@ -52,10 +53,34 @@ struct peer_case {
 /* false: no memory, or (skip) the case is not legal. */
 bool peer_case_make(struct session *, struct peer_case *, const struct cs *, const char **skip);
 void peer_case_finish(struct peer_case *);
-/* The outputs of one of the runs hold what nobody would write. */
-void peer_case_poison(struct peer_case *, int run, uint64_t seed);
+/* The outputs hold what nobody would write. */
+void peer_poison(struct job *, uint64_t seed);
 /* twice: both runs have outputs. */
 void peer_case_judge(struct session *, struct peer_case *, bool twice, struct verdict *);
+
+/* ---- peer_forms.c ------------------------------------------------------------------ */
+
+/* The arrays of a form of invariance as a peer gets them. */
+struct peer_form {
+    const struct form *form;
+    struct job *job;
+    struct plain plain;
+    char line[LINE]; /* of the case */
+};
+
+/* Who computes forms. */
+struct form_runner {
+    struct runner runner;
+    struct session *session;
+    const struct cs *c;
+    /* true: the outputs of the job are there. It may fail the verdict. */
+    bool (*exchange)(void *context, const struct peer_form *, struct verdict *);
+    void *context;
+    const char *absent; /* as the runner has it */
+};
+
+/* Judges the case by the properties that dense arrays can show; why nothing was judged, or NULL. */
+const char *peer_invariance(struct form_runner *, struct verdict *);
 
 /* ---- peer_draw.c ------------------------------------------------------------------- */
 

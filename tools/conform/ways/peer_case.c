@@ -50,10 +50,10 @@ static void poison_fill(struct array *a, uint64_t poison)
 }
 
 /* Of a state, what is remembered is what it held. */
-void peer_case_poison(struct peer_case *k, int run, uint64_t seed)
+void peer_poison(struct job *job, uint64_t seed)
 {
-    for (int i = 0; i < k->job[run]->n; i++) {
-        const struct operand *const x = &k->job[run]->operand[i];
+    for (int i = 0; i < job->n; i++) {
+        const struct operand *const x = &job->operand[i];
 
         if (!x->out)
             continue;

@@ -102,15 +102,13 @@ static void answer_get(struct peer_session *run, const struct plain *plain, cons
     free(text);
 }
 
-/* One of the two runs of a case. false: there is nothing to judge. */
-static bool compute(struct peer_session *run, struct peer_case *k, int which, struct verdict *v,
-                    struct peer_answer *answer)
+/* Writes the arrays, asks, and reads the outputs. false: there is nothing to judge. */
+static bool exchange(struct peer_session *run, const struct plain *plain, struct verdict *v,
+                     struct peer_answer *answer)
 {
-    const struct plain *plain = &k->plain[which];
     char folder[FOLDER + 32], why[320];
 
     snprintf(folder, sizeof folder, "%s/%lld", run->folder, (long long)run->number++);
-    peer_case_poison(k, which, cf_mix(run->seed + 1 + (uint64_t)which));
     if (mkdir(folder, 0700) || !plain_write(plain, folder, false) ||
         !plain_write(plain, folder, true)) {
         cf_fail(v, "no memory for the arrays");
@@ -129,6 +127,14 @@ static bool compute(struct peer_session *run, struct peer_case *k, int which, st
     folder_empty(folder);
     rmdir(folder);
     return !v->failed && answer->status == STATUS_OK;
+}
+
+/* One of the two runs of a case. */
+static bool compute(struct peer_session *run, struct peer_case *k, int which, struct verdict *v,
+                    struct peer_answer *answer)
+{
+    peer_poison(k->job[which], cf_mix(run->seed + 1 + (uint64_t)which));
+    return exchange(run, &k->plain[which], v, answer);
 }
 
 static void refusal_count(struct session *session, const struct peer_answer *answer)
@@ -164,17 +170,36 @@ static const char *case_run(struct peer_session *run, struct peer_case *k, struc
     return NULL;
 }
 
+static bool form_exchange(void *context, const struct peer_form *form, struct verdict *v)
+{
+    struct peer_session *const run = context;
+    struct peer_answer answer = { .status = STATUS_LOST };
+    const bool there = exchange(run, &form->plain, v, &answer);
+
+    if (!form->form->name[0]) {
+        run->reached += there || v->failed;
+        run->session->refusals.accepted += there;
+    }
+    if (answer.status == STATUS_REFUSED && !form->form->name[0])
+        refusal_count(run->session, &answer);
+    return there;
+}
+
 static void peer_case(struct peer_session *run, const struct cs *c)
 {
     struct session *session = run->session;
-    struct peer_case k;
+    struct form_runner forms = { .session = session, .c = c, .exchange = form_exchange,
+                                 .context = run };
+    struct peer_case k = { 0 };
     struct verdict v = { 0 };
     const char *skip = NULL;
     char line[LINE];
 
     cf_case_print(c, line);
     run->seed = c->seed;
-    if (peer_case_make(session, &k, c, &skip))
+    if (session->o.families == FAMILY_INVARIANCE)
+        skip = peer_invariance(&forms, &v);
+    else if (peer_case_make(session, &k, c, &skip))
         skip = case_run(run, &k, &v);
     else if (!skip)
         cf_fail(&v, "no memory");

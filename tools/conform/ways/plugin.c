@@ -54,19 +54,36 @@ static void trials(struct session *session, struct plugin *plugin, struct trial 
         claim_judge(session, claim, first->job, second->job, v);
 }
 
+/* Of two runs that differ the properties say more: which of them is broken, and how. */
+static void repeat_explain(struct session *session, const struct cs *c, struct verdict *v)
+{
+    const size_t n = strlen(v->why);
+    struct verdict broken = { 0 };
+
+    if (session->o.quiet || strncmp(v->why, "repeat: second runs", 19) != 0)
+        return;
+    (void)plugin_invariance(session, c, &broken);
+    if (broken.failed)
+        snprintf(v->why + n, sizeof v->why - n, "; of invariance, %s", broken.why);
+}
+
 static void case_judge(struct session *session, const struct cs *c, const char *line)
 {
     struct plugin *const plugin = session->plugin;
     struct trial *t = calloc(2, sizeof *t);
     struct verdict v = { 0 };
+    const char *skip = NULL;
 
     plugin->n_said = 0;
-    if (t && plugin_trial_make(&t[0], c, session->reference.device) &&
+    if (session->o.families == FAMILY_INVARIANCE)
+        skip = plugin_invariance(session, c, &v);
+    else if (t && plugin_trial_make(&t[0], c, session->reference.device) &&
         plugin_trial_make(&t[1], c, session->reference.device))
         trials(session, plugin, &t[0], &t[1], &v);
     else
         cf_fail(&v, "no memory");
-    cf_tell_case(&session->tally, "plug-in", "case", line, "", &v);
+    repeat_explain(session, c, &v);
+    cf_tell_case(&session->tally, "plug-in", "case", line, skip ? skip : "", &v);
     if ((v.failed || session->o.text) && !session->o.quiet)
         plugin_said_print(plugin, stdout);
     for (int i = 0; i < 2 && t; i++)
@@ -172,7 +189,7 @@ static bool takes_some(const struct session *session, struct plugin *plugin)
 static void op_run(struct session *session, struct plugin *plugin, int64_t cases)
 {
     const struct taker taker = { "plug-in", plugin_refuses, plugin };
-    const uint32_t drawn = FAMILY_EXACT | FAMILY_BITS | FAMILY_BOUND;
+    const uint32_t drawn = FAMILY_EXACT | FAMILY_BITS | FAMILY_BOUND | FAMILY_INVARIANCE;
 
     if (!(session->o.families & drawn))
         walk_lines(session, plugin_case);
@@ -273,12 +290,14 @@ static int run(struct session *session, const char *path, int argc, char **argv)
 
 bool plugin_options_good(const struct options *o)
 {
-    const uint32_t goes = FAMILY_EXACT | FAMILY_BITS | FAMILY_BOUND | FAMILY_NAMED;
+    const uint32_t goes = FAMILY_EXACT | FAMILY_BITS | FAMILY_BOUND | FAMILY_NAMED |
+                          FAMILY_INVARIANCE;
     const char *const why =
         o->device || o->partial
             ? "--device and --partial do not go with --plugin: a plug-in may always refuse"
-        : !(o->families & goes) ? "--plugin goes with the families exact, bits, bound and named"
-                                : NULL;
+        : !(o->families & goes)
+            ? "--plugin goes with the families exact, bits, bound, named and invariance"
+            : NULL;
 
     cf_op_use(cf_op_find(o->op ? o->op : cf_ops[0]->name));
     if (why)

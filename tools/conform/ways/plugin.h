@@ -13,6 +13,7 @@
 #define HEED_TOOLS_CONFORM_WAYS_PLUGIN_H
 
 #include "claim.h"
+#include "conform/engine/invariance.h"
 
 #include "common/child.h"
 
@@ -59,6 +60,7 @@ struct memory {
     unsigned char *base;
     size_t bytes;
     uint64_t pattern;
+    bool shifted; /* not flush with a page's beginning, but as far from it as the places say */
     int n;
     struct region region[JOB_OPERANDS];
 };
@@ -67,6 +69,7 @@ struct memory {
 struct trial {
     const struct cs *c;
     bool again; /* a run on other data before, of the same state */
+    const struct conditions *how; /* of a form of invariance; NULL: as a case is run */
     struct job *job;
     struct memory memory;
     heed_buf at[JOB_PLAN_OPERANDS]; /* in the order of the plan */
@@ -89,6 +92,7 @@ struct plugin {
     struct control *control;    /* shared with children */
     struct control copy;        /* what the last child left there, with ends to its texts */
     uint32_t numerics, weights;
+    uint32_t width;      /* workers of the executor that the next child finds */
     int64_t hangs;       /* cases that hung, children that query ended */
     int64_t misuses;     /* answers of query that it may not give */
     char said[SAID];     /* the last that children printed */
@@ -105,6 +109,9 @@ typedef void plugin_work(const struct plugin *, const heed_kernel_api *, void *a
 
 /* The case in memory of the trial. reference: whose plans have the operands in their order. */
 bool plugin_trial_make(struct trial *, const struct cs *, heed_device *reference);
+/* The same of a job, which stays the caller's. */
+bool plugin_trial_of(struct trial *, struct job *, heed_device *reference);
+void plugin_trial_unmap(struct trial *);
 /* Outputs hold what `poison` makes. at_end: the last element of an array touches the page behind
  * it; else the first one the page before. */
 void plugin_trial_fill(struct trial *, bool at_end, uint64_t poison);
@@ -162,6 +169,11 @@ bool guard_float(void); /* is the floating-point environment the plain one? */
 /* Does the plug-in refuse the legal case? As struct taker has it; who: the struct plugin. */
 bool plugin_refuses(void *who, const struct cs *, heed_report *);
 void plugin_ask_end(struct plugin *);
+
+/* ---- plugin_forms.c ------------------------------------------------------ */
+
+/* Judges the case by the properties of invariance; why nothing was judged, or NULL. */
+const char *plugin_invariance(struct session *, const struct cs *, struct verdict *);
 
 /* ---- plugin_judge.c ------------------------------------------------------ */
 

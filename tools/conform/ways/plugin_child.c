@@ -9,7 +9,6 @@
 #include "conform/engine/place.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,83 +35,21 @@ static void host_free(void *context, void *pointer, size_t size, size_t align)
     free(pointer);
 }
 
-/* How workers follow each other: no kernel may need one way. */
-enum { LAST_FIRST, FIRST_FIRST, TOGETHER };
-static int host_order;
-
 enum { WIDTH = 3 };
 
-struct worker {
-    void (*body)(void *arg, uint32_t worker);
-    void *arg;
-    uint32_t number;
-};
-
-/* Workers begin when all are there: those of a small case would else follow each other. */
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t gate_opens = PTHREAD_COND_INITIALIZER;
-static bool gate_open;
-
-static void gate_set(bool open)
-{
-    pthread_mutex_lock(&gate);
-    gate_open = open;
-    pthread_cond_broadcast(&gate_opens);
-    pthread_mutex_unlock(&gate);
-}
-
-static void *worker_run(void *arg)
-{
-    const struct worker *w = arg;
-
-    pthread_mutex_lock(&gate);
-    while (!gate_open)
-        pthread_cond_wait(&gate_opens, &gate);
-    pthread_mutex_unlock(&gate);
-    w->body(w->arg, w->number);
-    return NULL;
-}
-
-/* What finds no thread runs here. */
-static void host_together(uint32_t width, void (*body)(void *arg, uint32_t worker), void *arg)
-{
-    struct worker workers[WIDTH];
-    pthread_t threads[WIDTH];
-    bool there[WIDTH] = { false };
-
-    gate_set(false);
-    for (uint32_t i = 0; i < width; i++) {
-        if (i < WIDTH) {
-            workers[i] = (struct worker){ body, arg, i };
-            there[i] = pthread_create(&threads[i], NULL, worker_run, &workers[i]) == 0;
-        }
-        if (i >= WIDTH || !there[i])
-            body(arg, i);
-    }
-    gate_set(true);
-    for (uint32_t i = 0; i < WIDTH; i++) {
-        if (there[i])
-            pthread_join(threads[i], NULL);
-    }
-}
-
-static void host_parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t worker),
-                          void *arg)
-{
-    (void)context;
-    if (host_order == TOGETHER) {
-        host_together(width, body, arg);
-        return;
-    }
-    for (uint32_t i = 0; i < width; i++)
-        body(arg, host_order == LAST_FIRST ? width - 1 - i : i);
-}
+static struct workers host_workers;
 
 static void host_line(void *context, uint32_t level, const char *text)
 {
     (void)context;
     fprintf(stderr, "plug-in (%u): %s\n", (unsigned)level, text);
 }
+
+/* Its width is set before the plug-in is loaded. */
+static heed_executor host_executor = { .size = sizeof(heed_executor),
+                                       .width = WIDTH,
+                                       .context = &host_workers,
+                                       .parallel = workers_parallel };
 
 static const heed_host_api host = {
     .size = sizeof host,
@@ -121,9 +58,7 @@ static const heed_host_api host = {
     .allocator = &(const heed_allocator){ .size = sizeof(heed_allocator),
                                           .alloc = host_alloc,
                                           .free = host_free },
-    .executor = &(const heed_executor){ .size = sizeof(heed_executor),
-                                        .width = WIDTH,
-                                        .parallel = host_parallel },
+    .executor = &host_executor,
     .logger = &(const heed_logger){ .size = sizeof(heed_logger), .level = 2, .line = host_line },
 };
 
@@ -221,11 +156,12 @@ static bool workspace_make(struct trial *t, const heed_plan_props *props)
  * not be seen in it. */
 static heed_status compute(struct trial *t, const heed_kernel_api *api, void *state)
 {
+    const struct conditions *const how = t->how;
     heed_status status;
 
-    host_order = LAST_FIRST;
+    host_workers.order = how ? how->order : t->again ? WORKERS_FIRST_FIRST : WORKERS_LAST_FIRST;
+    host_workers.seed = how ? how->poison : 0;
     if (t->again) {
-        host_order = FIRST_FIRST;
         if (!plugin_memory_rows(&t->memory, true))
             _exit(1);
         status = api->run(state, t->at, (uint32_t)t->n_at, &t->run);
@@ -236,7 +172,7 @@ static heed_status compute(struct trial *t, const heed_kernel_api *api, void *st
         if (t->run.workspace_size)
             memset(t->run.workspace.handle, 0x5a, (size_t)t->run.workspace_size);
         plugin_memory_refill(&t->memory);
-        host_order = TOGETHER;
+        host_workers.order = how ? how->order : WORKERS_TOGETHER;
     }
     return api->run(state, t->at, (uint32_t)t->n_at, &t->run);
 }
@@ -290,11 +226,24 @@ void plugin_compute(const struct plugin *plugin, const heed_kernel_api *api, voi
     control->stage = STAGE_END;
 }
 
+/* Kernels with threads of OpenMP have as many as the executor has workers. */
+static void workers_set(const struct plugin *plugin)
+{
+    char width[16];
+
+    if (!plugin->width)
+        return;
+    host_executor.width = plugin->width;
+    snprintf(width, sizeof width, "%u", (unsigned)plugin->width);
+    setenv("OMP_NUM_THREADS", width, 1);
+}
+
 void plugin_child(const struct plugin *plugin, plugin_work *work, void *arg)
 {
     heed_kernel_api api;
 
     guard_faults(plugin);
+    workers_set(plugin);
     if (!load(plugin, &api))
         return;
     guard_faults(plugin); /* loading may have put other handlers there */

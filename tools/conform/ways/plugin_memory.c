@@ -17,6 +17,12 @@
 
 enum { GUARD = 1 << 16 }; /* bytes; a multiple of any page */
 
+/* Bytes of the place before its first element. */
+static int64_t shift_of(const struct region *r)
+{
+    return r->high > r->low ? (int64_t)r->x->place->buf.offset - PLACE_GUARD + r->low : 0;
+}
+
 static void region_add(struct memory *m, const struct operand *x)
 {
     struct region *r = &m->region[m->n++];
@@ -24,7 +30,7 @@ static void region_add(struct memory *m, const struct operand *x)
 
     *r = (struct region){ .role = x->out ? OUTPUT : x->constant ? CONSTANT : INPUT, .x = x };
     place_span(x->place, &r->low, &r->high);
-    r->bytes = ((size_t)(r->high - r->low) + page - 1) / page * page;
+    r->bytes = ((size_t)(r->high - r->low + shift_of(r)) + page - 1) / page * page;
 }
 
 static bool memory_make(struct memory *m, const struct job *job)
@@ -69,10 +75,23 @@ bool plugin_trial_make(struct trial *t, const struct cs *c, heed_device *referen
     return t->job && order_find(t, reference) && memory_make(&t->memory, t->job);
 }
 
-void plugin_trial_finish(struct trial *t)
+bool plugin_trial_of(struct trial *t, struct job *job, heed_device *reference)
+{
+    memset(t, 0, sizeof *t);
+    t->job = job;
+    return order_find(t, reference) && memory_make(&t->memory, job);
+}
+
+void plugin_trial_unmap(struct trial *t)
 {
     if (t->memory.base)
         munmap(t->memory.base, t->memory.bytes);
+    t->memory.base = NULL;
+}
+
+void plugin_trial_finish(struct trial *t)
+{
+    plugin_trial_unmap(t);
     cf_close(t->job);
 }
 
@@ -95,7 +114,9 @@ static void region_fill(const struct memory *m, struct region *r, bool at_end)
 {
     for (size_t i = 0; i < r->bytes; i++)
         r->pages[i] = around(m, r, i);
-    r->origin = at_end ? r->pages + r->bytes - r->high : r->pages - r->low;
+    r->origin = at_end       ? r->pages + r->bytes - r->high
+                : m->shifted ? r->pages - r->low + shift_of(r)
+                             : r->pages - r->low;
     memcpy(r->origin + r->low, in_block(r, r->x->place->snapshot), (size_t)(r->high - r->low));
 }
 

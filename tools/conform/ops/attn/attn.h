@@ -167,6 +167,8 @@ struct source_data {
     struct bias_data bias[MAX_BIASES];
 };
 
+struct relation;
+
 /* What of a problem a call is about: sources [first, end), from a state on, up to a state. */
 struct stretch {
     int first, end;
@@ -322,11 +324,11 @@ void cf_judge_exact(const struct problem *, const struct call *, struct verdict 
 
 /* ---- bits.c -------------------------------------- */
 
-/* Rows of item `b` of `want` against item `g` of `got`, bit for bit; rows with a byte in `skip`
- * [h][row] are left out. */
+/* Rows of item `b` of `want` against item `g` of `got`, bit for bit, as the relation says; rows
+ * with a byte in r->skip [b][h][row] are left out. */
 bool cf_same_item(const struct problem *, const struct call *want, int64_t b,
                   const struct problem *, const struct call *got, int64_t g,
-                  const unsigned char *skip, const char *what, struct verdict *);
+                  const struct relation *r, struct verdict *);
 /* Packed rows that no sequence owns must hold what they held. */
 void cf_judge_unowned(const struct problem *, const struct call *, struct verdict *);
 /* Is the packed row owned by several items, so that it is unspecified? */

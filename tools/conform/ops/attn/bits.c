@@ -4,14 +4,18 @@
  * Equality of the rows of two runs; and rows that a run must leave as they are.
  */
 #include "attn.h"
+#include "conform/engine/subject.h"
 
 static void blame(struct verdict *v, const char *what, const char *name, const int64_t index[4],
-                  uint32_t want, uint32_t got)
+                  uint32_t dtype, uint32_t want, uint32_t got)
 {
-    cf_fail(v,
-            "%s: %s differs first at b=%lld h=%lld row=%lld channel=%lld: wanted 0x%08x got 0x%08x",
+    char wanted[WORD_TEXT], is[WORD_TEXT];
+
+    cf_word_print(dtype, want, wanted);
+    cf_word_print(dtype, got, is);
+    cf_fail(v, "%s: %s differs first at b=%lld h=%lld row=%lld channel=%lld: wanted %s got %s",
             what, name, (long long)index[0], (long long)index[1], (long long)index[2],
-            (long long)index[3], (unsigned)want, (unsigned)got);
+            (long long)index[3], wanted, is);
 }
 
 /* Packed rows that several sequences own are unspecified. */
@@ -33,8 +37,10 @@ int64_t cf_rows_of(const struct problem *p, const struct item_view *view)
 
 bool cf_same_item(const struct problem *p, const struct call *want, int64_t b,
                   const struct problem *other, const struct call *got, int64_t g,
-                  const unsigned char *skip, const char *what, struct verdict *v)
+                  const struct relation *r, struct verdict *v)
 {
+    const unsigned char *const skip = r->skip ? r->skip + b * p->heads * p->n_q : NULL;
+    const int64_t end = r->n_rows ? r->row + r->n_rows : INT64_MAX;
     struct item_view views[MAX_BATCH], theirs;
 
     /* Of two plans one may go through matrix units and the other not (FAST). */
@@ -44,8 +50,8 @@ bool cf_same_item(const struct problem *p, const struct call *want, int64_t b,
         cf_item_view(p, i, &views[i]);
     cf_item_view(other, g, &theirs);
     for (int64_t h = 0; h < p->heads; h++) {
-        for (int64_t row = 0; row < cf_rows_of(p, &views[b]); row++) {
-            const int64_t y = views[b].o_begin + row, y2 = theirs.o_begin + row;
+        for (int64_t row = r->row; row < cf_rows_of(p, &views[b]) && row < end; row++) {
+            const int64_t y = views[b].o_begin + row, y2 = theirs.o_begin + row - r->row;
 
             if ((skip && skip[h * p->n_q + row]) || cf_row_shared(p, views, b, y))
                 continue;
@@ -54,7 +60,7 @@ bool cf_same_item(const struct problem *p, const struct call *want, int64_t b,
                 const uint32_t x2 = cf_array_bits(&got->out, cf_array_at(&got->out, g, h, y2, c));
 
                 if (x != x2) {
-                    blame(v, what, "o", (int64_t[4]){ b, h, row, c }, x, x2);
+                    blame(v, r->what, "o", (int64_t[4]){ b, h, row, c }, want->out.dtype, x, x2);
                     return false;
                 }
             }
@@ -65,7 +71,7 @@ bool cf_same_item(const struct problem *p, const struct call *want, int64_t b,
                     cf_array_bits(&got->out_lse, cf_array_at(&got->out_lse, g, 0, h, y2));
 
                 if (x != x2) {
-                    blame(v, what, "lse", (int64_t[4]){ b, h, row, -1 }, x, x2);
+                    blame(v, r->what, "lse", (int64_t[4]){ b, h, row, -1 }, HEED_F32, x, x2);
                     return false;
                 }
             }
@@ -93,7 +99,7 @@ void cf_judge_unowned(const struct problem *p, const struct call *call, struct v
 
                 if (old != now)
                     blame(v, "a packed row outside every sequence was written", "o",
-                          (int64_t[4]){ 0, h, y, c }, old, now);
+                          (int64_t[4]){ 0, h, y, c }, call->out.dtype, old, now);
             }
         }
     }

@@ -162,15 +162,14 @@ static int dims_of(const struct problem *p, const struct array *a, struct place 
 static bool place_make(struct place *place, const struct problem *p, const struct array *a,
                        int number, unsigned flags)
 {
-    const bool natural = flags & CALL_NATURAL;
-    int64_t dims[6] = { 0 };
-    int n;
+    const uint64_t seed = cf_mix2(p->c.seed, (uint64_t)number + 12345);
+    int64_t dims[6] = { 0 }, mis = cf_g(&p->c, G_MIS);
+    int n, laid;
 
     memset(place, 0, sizeof *place);
     n = dims_of(p, a, place, dims);
-    return place_lay(place, a, dims, n, natural ? LAID_NATURAL : a->laid,
-                     natural ? 0 : cf_g(&p->c, G_MIS),
-                     cf_mix2(p->c.seed, (uint64_t)number + 12345));
+    place_way(a, flags, seed, &laid, &mis);
+    return place_lay(place, a, dims, n, laid, mis, seed);
 }
 
 static bool attn_add(struct call *call, const struct problem *p, const char *name,

@@ -88,8 +88,7 @@ static void same(const struct subject *s, const void *other, const struct job *j
     for (int64_t i = 0; i < o->n_items; i++) {
         const int64_t b = r->items ? r->items[i] : i;
 
-        if (!cf_same_item(p, cf_call_of(s->got), b, o, cf_call_of(job), i,
-                          r->skip ? r->skip + b * p->heads * p->n_q : NULL, r->what, s->v))
+        if (!cf_same_item(p, cf_call_of(s->got), b, o, cf_call_of(job), i, r, s->v))
             return;
     }
 }
@@ -238,6 +237,10 @@ const struct cf_families cf_attn_families = {
     .same = same,
     .unwritten = unwritten,
     .relate = cf_attn_relate,
+    .repeats = cf_attn_repeats,
+    .rows = cf_attn_rows,
+    .cut = cf_attn_cut,
+    .alikes = cf_attn_alikes,
     .note = note,
     .explain = explain,
 };

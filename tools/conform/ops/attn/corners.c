@@ -108,6 +108,8 @@ static const char *const corners[] = {
     "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=7",
     /* y = -Inf over an infinite V, in such blocks */
     "op=attn batch=3 h=3 nq=7 d=7 dv=65 s0.nk=65 fill=special seed=1",
+    /* two items in one strip of more rows than either has, whose chunks go to several workers */
+    "op=attn h=3 nq=16 d=1 dv=1 ns=3 s0.nk=1 s0.kb=one s1.nk=1 s2.nk=1 seed=1",
 };
 
 const char *cf_attn_line(int i)

@@ -83,6 +83,11 @@ static bool global_sees(const struct meeting *m, int t)
            (number ? list_has(p, number, m->view->b, m->row, p->n_q) : m->row < block);
 }
 
+static bool global_by_row(const struct cs *c, int s, int t)
+{
+    return cf_t(c, s, t, T_GF) == GF_ROWS || cf_t(c, s, t, T_GF) == GF_BOTH;
+}
+
 static bool segment_sees(const struct meeting *m, int t)
 {
     const int64_t y = m->row / cf_t(&m->p->c, m->s, t, T_BLOCK);
@@ -104,11 +109,13 @@ const struct cf_term_kind cf_term_kinds[] = {
                            .fields = TAKES(T_BLOCK) | TAKES(T_GF) | TAKES(T_SLOT),
                            .slot_axes = 1,
                            .slot_make = cf_global_make,
+                           .by_row = global_by_row,
                            .sees = global_sees },
     [HEED_TERM_SEGMENT] = { .word = "segment",
                             .fields = TAKES(T_BLOCK) | TAKES(T_SLOT),
                             .slot_axes = 2,
                             .slot_must = true,
+                            .slot_rows = true,
                             .slot_make = cf_segment_make,
                             .sees = segment_sees },
 };

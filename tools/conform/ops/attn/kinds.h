@@ -39,6 +39,8 @@ struct cf_term_kind {   /* row HEED_TERM_X */
     unsigned fields;    /* 1 << T_LEFT, ...: those it takes */
     uint32_t slot_axes; /* trailing axes of its slot */
     bool slot_must;     /* else `block` may stand in its place */
+    bool slot_rows;     /* axis 2 of its slot is of blocks of rows */
+    bool (*by_row)(const struct cs *, int s, int t); /* NULL, or: is a row's own number asked? */
     int (*slot_make)(struct problem *, int s, int t, int64_t have);
     bool (*sees)(const struct meeting *, int t);
 };

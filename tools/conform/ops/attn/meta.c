@@ -160,22 +160,27 @@ void cf_relate(const struct subject *s, struct problem *other, const char *what)
 }
 
 /* What elements that share memory hold depends on the extents: these cases are left out. */
-static void appended(const struct subject *s, const struct problem *p)
+bool cf_cache_longer(struct cs *c)
 {
-    struct cs c = p->c;
     bool any = false;
 
-    for (int i = 0; i < p->n_sources && cf_g(&c, G_SS) < LAID_ZERO; i++) {
-        if (cf_layout_of(&c, i)->fields & 1u << S_PAD && cf_s(&c, i, S_LEN) != HAVE_HOSTILE) {
-            c.v[cf_at_source(i) + S_PAD] = 70;
+    for (int i = 0; i < cf_g(c, G_NS) && cf_g(c, G_SS) < LAID_ZERO; i++) {
+        if (cf_layout_of(c, i)->fields & 1u << S_PAD && cf_s(c, i, S_LEN) != HAVE_HOSTILE) {
+            c->v[cf_at_source(i) + S_PAD] = 70;
             any = true;
         }
     }
-    if (any) {
-        struct problem *longer = cf_problem_make(&c, NULL, 0, true);
+    return any;
+}
 
-        const struct relation r = { .what = "keys appended beyond the length",
-                                    .may_refuse = HEED_E_AMBIGUOUS };
+static void appended(const struct subject *s, const struct problem *p)
+{
+    const struct relation r = { .what = "keys appended beyond the length",
+                                .may_refuse = HEED_E_AMBIGUOUS };
+    struct cs c = p->c;
+
+    if (cf_cache_longer(&c)) {
+        struct problem *longer = cf_problem_make(&c, NULL, 0, true);
 
         cf_compare(s, &s->bench->two, longer, 0, &r);
         cf_problem_free(longer);

@@ -25,4 +25,17 @@ void cf_meta_shared(const struct subject *, const struct problem *);
 /* bytes and scales against the f32 that they stand for. */
 void cf_meta_quantised(const struct subject *, const struct problem *);
 
+/* ---- forms.c: other forms of a problem with the same results ---------------------- */
+
+int64_t cf_attn_rows(const void *problem);
+void *cf_attn_cut(const void *problem, int64_t from, int64_t n);
+bool cf_attn_repeats(const void *problem);
+extern const struct cf_alike cf_attn_alikes[];
+/* Of which the files above have parts. Appends keys beyond the lengths; false: it cannot. */
+bool cf_cache_longer(struct cs *);
+/* Rows that lie apart or are packed in one piece; NULL: there are none, or there is no memory. */
+struct problem *cf_cache_gathered(const struct problem *);
+/* Lengths less `from`, and at most n: constant ones may be no more. */
+void cf_lengths_keep(struct problem *, int slot, int64_t from, int64_t n);
+
 #endif

@@ -133,7 +133,12 @@ void cf_meta_listed(const struct subject *s, const struct problem *p)
 
 static bool gathers(const struct problem *p, int s)
 {
-    return cf_layout_of(&p->c, s)->find != NULL;
+    const struct cf_layout *const layout = cf_layout_of(&p->c, s);
+    const int len = p->source[s].len;
+
+    /* Of packed rows there may be fewer than the length says: each item has its own. */
+    return layout->find ||
+           (layout->packed && len && p->slot[len - 1].a.shape[0] == p->n_items);
 }
 
 /* One of k and v in the order of the keys; what nobody has is NaN. */
@@ -202,6 +207,21 @@ static bool scales_gather(const struct problem *p, int s, int from, struct probl
     return true;
 }
 
+/* Is there a key within the length of an item that has no page? */
+static bool any_absent(const struct problem *p, int s)
+{
+    for (int64_t b = 0; b < p->n_items; b++) {
+        struct item_view view;
+
+        cf_item_view(p, b, &view);
+        for (int64_t key = 0; key < view.k_n[s]; key++) {
+            if (!cf_key_there(p, &view, s, key))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* A byte mask that shows everything, where there is none. */
 static bool mask_have(struct problem *to, int s)
 {
@@ -223,19 +243,21 @@ static bool mask_have(struct problem *to, int s)
     return true;
 }
 
-/* Keys without a page are masked, an item without a ring has the length 0. */
+/* Keys without a page are masked, an item without a ring has the length 0, a sequence of packed
+ * rows the length that it has room for. */
 static void source_cut(const struct problem *p, struct problem *to, int s)
 {
     const struct source_data *src = &to->source[s];
-    struct array *mask = &to->slot[src->mask - 1].a, *length = &to->slot[src->len - 1].a;
+    struct array *const mask = src->mask ? &to->slot[src->mask - 1].a : NULL;
+    struct array *const length = &to->slot[src->len - 1].a;
 
     for (int64_t b = 0; b < p->n_items; b++) {
         struct item_view view;
 
         cf_item_view(p, b, &view);
-        if (view.k_n[s] == 0)
-            cf_array_set_int(length, cf_array_at(length, b, 0, 0, 0), 0);
-        for (int64_t i = 0; i < src->n_k * mask->shape[2]; i++) {
+        if (view.k_n[s] == 0 || cf_layout_of(&p->c, s)->packed)
+            cf_array_set_int(length, cf_array_at(length, b, 0, 0, 0), view.k_n[s]);
+        for (int64_t i = 0; mask && i < src->n_k * mask->shape[2]; i++) {
             if (!cf_key_there(p, &view, s, i / mask->shape[2]))
                 cf_array_set(mask,
                              cf_array_at(mask, b, 0, i % mask->shape[2], i / mask->shape[2]), 0);
@@ -259,7 +281,8 @@ static bool source_gather(const struct problem *p, struct problem *to, int s)
     free(src->v.data);
     src->v = v;
     ok = scales_gather(p, s, p->source[s].k_scale, to, src->k_scale) &&
-         scales_gather(p, s, p->source[s].v_scale, to, src->v_scale) && mask_have(to, s);
+         scales_gather(p, s, p->source[s].v_scale, to, src->v_scale) &&
+         (!any_absent(p, s) || mask_have(to, s));
     if (ok)
         source_cut(p, to, s);
     to->c.v[cf_at_source(s) + S_LAY] = LAY_DENSE;
@@ -269,22 +292,36 @@ static bool source_gather(const struct problem *p, struct problem *to, int s)
 }
 
 /* Slots whose entries share memory cannot be cut one by one. */
-void cf_meta_cached(const struct subject *s, const struct problem *p)
+static bool any_gathers(const struct problem *p)
 {
-    struct problem *copy;
-    bool any = false, ok = true;
+    bool any = false;
 
     for (int i = 0; i < p->n_sources; i++)
         any = any || gathers(p, i);
-    if (!any || cf_g(&p->c, G_SS) >= LAID_ZERO)
-        return;
-    copy = cf_problem_make(&p->c, NULL, 0, true);
-    for (int i = 0; i < p->n_sources && copy && ok; i++)
+    return any && cf_g(&p->c, G_SS) < LAID_ZERO;
+}
+
+struct problem *cf_cache_gathered(const struct problem *p)
+{
+    struct problem *const copy = any_gathers(p) ? cf_problem_make(&p->c, NULL, 0, true) : NULL;
+    bool ok = copy;
+
+    for (int i = 0; i < p->n_sources && ok; i++)
         ok = !gathers(p, i) || source_gather(p, copy, i);
-    if (!copy || !ok)
-        cf_fail(s->v, "no memory for the gathered copy of a cache");
-    else
+    if (ok)
+        return copy;
+    cf_problem_free(copy);
+    return NULL;
+}
+
+void cf_meta_cached(const struct subject *s, const struct problem *p)
+{
+    struct problem *const copy = cf_cache_gathered(p);
+
+    if (copy)
         cf_relate(s, copy, "a cache against the gathered copy");
+    else if (any_gathers(p))
+        cf_fail(s->v, "no memory for the gathered copy of a cache");
     cf_problem_free(copy);
 }
 

@@ -10,8 +10,6 @@
 
 #include "conform/engine/session.h"
 
-#include <stdlib.h>
-#include <string.h>
 
 enum { CHUNK = 1024, BEYOND = 1 << 20 };
 
@@ -85,34 +83,9 @@ void cf_meta_continued(const struct subject *s, const struct problem *p)
 
 /* ---- within a source --------------------------------------------------------------- */
 
-/* Entries [from, from + n) of an axis are what is left of the array. */
-static bool keep(struct array *a, int axis, int64_t from, int64_t n)
-{
-    const int64_t pieces = axis == 2 ? cf_array_along(a) : 1, have = a->shape[axis];
-    const size_t row = (size_t)pieces * cf_dtype_size(a->dtype);
-    int64_t outer = 1;
-    char *data;
-
-    if (have == 1 && n != 1)
-        return true; /* it is the same for all keys */
-    n = n < have - from ? n : have - from;
-    for (int i = 0; i < axis; i++)
-        outer *= a->shape[i];
-    data = malloc((size_t)(outer * n) * row + 1);
-    if (!data)
-        return false;
-    for (int64_t i = 0; i < outer; i++)
-        memcpy(data + (size_t)(i * n) * row, (char *)a->data + (size_t)(i * have + from) * row,
-               (size_t)n * row);
-    free(a->data);
-    a->data = data;
-    a->shape[axis] = n;
-    return true;
-}
-
 static bool keep_slot(struct problem *p, int slot, int axis, int64_t from, int64_t n)
 {
-    return !slot || keep(&p->slot[slot - 1].a, axis, from, n);
+    return !slot || cf_array_keep(&p->slot[slot - 1].a, axis, from, n);
 }
 
 /* Of scales: those of groups have an axis behind that of rows. */
@@ -121,8 +94,7 @@ static int rows_axis(const struct problem *p, int slot)
     return slot && p->slot[slot - 1].a.trailing == 3 ? 2 : 3;
 }
 
-/* Lengths less `from`, and at most n: constant ones may be no more. */
-static void lengths_keep(struct problem *p, int slot, int64_t from, int64_t n)
+void cf_lengths_keep(struct problem *p, int slot, int64_t from, int64_t n)
 {
     struct array *const a = slot ? &p->slot[slot - 1].a : NULL;
 
@@ -146,7 +118,7 @@ static bool keys_keep(struct problem *p, int64_t from, int64_t n)
         ok = ok && keep_slot(p, src->index, 3, from / src->total,
                              (n + src->total - 1) / src->total);
     else
-        ok = ok && keep(&src->k, 2, from, n) && keep(&src->v, 2, from, n) &&
+        ok = ok && cf_array_keep(&src->k, 2, from, n) && cf_array_keep(&src->v, 2, from, n) &&
              keep_slot(p, src->k_scale, rows_axis(p, src->k_scale), from, n) &&
              keep_slot(p, src->v_scale, rows_axis(p, src->v_scale), from, n);
     for (int b = 0; b < cf_s(&p->c, 0, S_NB) && ok; b++) {
@@ -158,7 +130,7 @@ static bool keys_keep(struct problem *p, int64_t from, int64_t n)
                 ok = keep_slot(p, src->bias[b].t, 4 - kind->axes + i, from, n);
         }
     }
-    lengths_keep(p, src->len, from, n);
+    cf_lengths_keep(p, src->len, from, n);
     p->c.v[cf_at_source(0) + S_POS0] += from * cf_s(&p->c, 0, S_PSTEP);
     return ok;
 }
