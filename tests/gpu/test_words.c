@@ -35,8 +35,11 @@ static heed_report why;
 
 static void set_up(void)
 {
+    const heed_executor alone = { .size = sizeof(alone), .width = 1 };
+    const heed_runtime_desc desc = { .size = sizeof(desc), .executor = &alone };
+
     why = (heed_report){ .size = sizeof(why) };
-    ck_assert_int_eq(heed_runtime_create(NULL, &rt, &why), HEED_OK);
+    ck_assert_int_eq(heed_runtime_create(&desc, &rt, &why), HEED_OK);
     heed_host_begin(&state, &rt->services,
                     (struct heed_device_traits){ .shape = HEED_SHAPE_WORKGROUP, .workers = 132,
                                                  .group_rows = 64, .group_sums = 64 },
@@ -44,7 +47,7 @@ static void set_up(void)
     device = (heed_device){ .backend = &backend, .runtime = rt, .state = &state, .done = &done,
                             .props = { .name = "counted", .exact = 1 } };
     done.device = &device;
-    ck_assert_int_eq(heed_queue_create(&device, 1, &queue, &why), HEED_OK);
+    ck_assert_int_eq(heed_queue_create(&device, 0, &queue, &why), HEED_OK);
 }
 
 static void tear_down(void)
@@ -71,23 +74,28 @@ static void expect_once(uint32_t dtype, int64_t group, bool paged)
                                    : heed_array4(dtype, NULL, 1, heads, KEYS, CHANNELS).t;
     const heed_tensor q = heed_array4(HEED_F32, NULL, 1, heads * group, 1, CHANNELS).t;
     int32_t pages[KEYS / PAGE];
-    const heed_slot table = { .t = { HEED_I32, 2, { 1, KEYS / PAGE }, { KEYS / PAGE, 1 } },
-                              .data = pages };
+    const int32_t length = KEYS;
+    const heed_slot table[] = {
+        { .t = { HEED_I32, 2, { 1, KEYS / PAGE }, { KEYS / PAGE, 1 } }, .data = pages },
+        { .t = { HEED_I32, 1, { 1 }, { 1 } }, .data = &length },
+    };
+    const heed_buf constant[] = { { NULL, 0 }, { NULL, 0 } };
+    const uint32_t slots = paged ? 2 : 0;
     const heed_source source = {
         .k = rows, .v = rows, .layout = paged ? HEED_LAYOUT_PAGED : HEED_LAYOUT_DENSE,
-        .slot = paged ? 1 : 0,
+        .slot = paged ? 1 : 0, .len_slot = slots, .run = paged ? PAGE : 0,
     };
     const heed_attn_desc desc = {
         .size = sizeof(desc), .flags = HEED_PLAN_OWN_WORKSPACE, .q = q, .o = q, .sources = &source,
-        .n_sources = 1, .source_size = sizeof(source), .slots = &table, .n_slots = paged ? 1 : 0,
-        .slot_size = sizeof(table),
+        .n_sources = 1, .source_size = sizeof(source), .slots = table, .n_slots = slots,
+        .slot_size = sizeof(table[0]),
     };
     const heed_kv_bufs kv = { { zeros(bytes), 0 }, { zeros(bytes), 0 } };
     const heed_attn_args args = {
         .size = sizeof(args), .kv_size = sizeof(kv), .kv = &kv,
         .q = { zeros((size_t)(heads * group * CHANNELS * 4)), 0 },
         .o = { zeros((size_t)(heads * group * CHANNELS * 4)), 0 },
-        .slots = &(heed_buf){ NULL, 0 }, .n_slots = paged ? 1 : 0,
+        .slots = constant, .n_slots = slots,
     };
     const double compulsory = 2 * (double)bytes / 4;
     heed_plan *plan = NULL;

@@ -281,9 +281,8 @@ static const struct command command = {
             "why it cannot be used, or gives other bits than the reference, if so. Devices are\n"
             "asked for in a process of their own: one that hangs or aborts costs its line, not\n"
             "the list. Below stand the libraries that multiply matrices for FAST, with their\n"
-            "versions, or why they are not used. Those that are not the host's are listed without "
-            "being opened; --test\n"
-            "opens them.\n",
+            "versions, or why they are not used. Those that are not the host's are listed\n"
+            "without being opened; --test opens them.\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .more = print_mechanisms,
