@@ -2,17 +2,17 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The functions of docs/numerics.md section 14 for one element type: functions.h includes this once
- * for float and once for vectors, with HK_T the type and HK_OP(name) the words for it. (No guard.)
- * A max_f or min_f whose second operand is x keeps a NaN.
+ * for float and once for vectors; HK_T: the type, HK_OP(name): its words, HK_STEP: functions. (No
+ * guard.) A max_f or min_f whose second operand is x keeps a NaN.
  */
 
-HK_FN HK_T HK_OP(minus)(HK_T x)
+HK_STEP HK_T HK_OP(minus)(HK_T x)
 {
     return HK_OP(sub)(HK_OP(set)(-0.0f), x);
 }
 
 /* e^x: whole powers of two join in two halves, so that subnormals are rounded once. */
-HK_FN HK_T HK_OP(exp_e)(HK_T x)
+HK_STEP HK_T HK_OP(exp_e)(HK_T x)
 {
     HK_T r, f, low;
 
@@ -27,7 +27,7 @@ HK_FN HK_T HK_OP(exp_e)(HK_T x)
 }
 
 /* 1 / (1 + e^-x), by the e^ that is at most 1. */
-HK_FN HK_T HK_OP(sigmoid)(HK_T x)
+HK_STEP HK_T HK_OP(sigmoid)(HK_T x)
 {
     const HK_T e = HK_OP(exp_e)(HK_OP(minus)(HK_OP(abs_f)(x)));
     const HK_T i = HK_OP(inverse)(HK_OP(add)(e, HK_OP(set)(1.0f)));
@@ -35,13 +35,13 @@ HK_FN HK_T HK_OP(sigmoid)(HK_T x)
     return HK_OP(select)(HK_OP(less)(x, HK_OP(set)(0.0f)), HK_OP(mul)(e, i), i);
 }
 
-HK_FN HK_T HK_OP(silu)(HK_T x)
+HK_STEP HK_T HK_OP(silu)(HK_T x)
 {
     x = HK_OP(max_f)(HK_OP(set)(-104.0f), x);
     return HK_OP(mul)(x, HK_OP(sigmoid)(x));
 }
 
-HK_FN HK_T HK_OP(gelu_tanh)(HK_T x)
+HK_STEP HK_T HK_OP(gelu_tanh)(HK_T x)
 {
     HK_T z;
 
@@ -51,7 +51,7 @@ HK_FN HK_T HK_OP(gelu_tanh)(HK_T x)
 }
 
 /* log2 of the share of the normal distribution above a, plus 1 and a^2 / 2 log2 e, over a. */
-HK_FN HK_T HK_OP(tail_poly)(HK_T a)
+HK_STEP HK_T HK_OP(tail_poly)(HK_T a)
 {
     const HK_T s = HK_OP(sub)(a, HK_OP(set)(3.0f));
     HK_T p = HK_OP(set)(0x1.6eb768p-29f);
@@ -69,7 +69,7 @@ HK_FN HK_T HK_OP(tail_poly)(HK_T a)
 }
 
 /* The square is exact, as q + e: its exponent is the large one. */
-HK_FN HK_T HK_OP(gelu)(HK_T x)
+HK_STEP HK_T HK_OP(gelu)(HK_T x)
 {
     const HK_T a = HK_OP(min_f)(HK_OP(abs_f)(x), HK_OP(set)(14.0f)), q = HK_OP(mul)(a, a);
     const HK_T e = HK_OP(fma)(a, a, HK_OP(minus)(q)), b = HK_OP(min_f)(a, HK_OP(set)(5.75f));
@@ -89,7 +89,7 @@ HK_FN HK_T HK_OP(gelu)(HK_T x)
 }
 
 /* 1 / x: powers of two bring it to where inverse() is defined, and join the result again. */
-HK_FN HK_T HK_OP(inverse_of_any)(HK_T x)
+HK_STEP HK_T HK_OP(inverse_of_any)(HK_T x)
 {
     const HK_T one = HK_OP(set)(1.0f), up = HK_OP(set)(0x1p64f), least = HK_OP(set)(0x1p-3f);
     const HK_T a = HK_OP(abs_f)(x);
@@ -106,7 +106,7 @@ HK_FN HK_T HK_OP(inverse_of_any)(HK_T x)
 }
 
 /* kind: HK_ACT_*. */
-HK_FN HK_T HK_OP(activate)(hk_u32 kind, HK_T x)
+HK_STEP HK_T HK_OP(activate)(hk_u32 kind, HK_T x)
 {
     const HK_T zero = HK_OP(set)(0.0f);
 

@@ -29,6 +29,7 @@ enum { HK_STATE_AT_L = 1, HK_STATE_AT_JOINED = 17, HK_STATE_AT_O = 18 };
 #define HK_EXP_5 0.00133962662f
 #define HK_EXP_6 0.000154013524f
 
+#define HK_STEP HK_FN
 #define HK_T float
 #define HK_OP(name) hk_##name
 #include "steps.h"
@@ -42,6 +43,7 @@ enum { HK_STATE_AT_L = 1, HK_STATE_AT_JOINED = 17, HK_STATE_AT_O = 18 };
 #undef HK_T
 #undef HK_OP
 #endif
+#undef HK_STEP
 
 /* W: 2^x for integer-valued x >= -100, else 0 (NaN too). */
 HK_FN float hk_power(float x)

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The elementwise steps of docs/numerics.md for one element type: numerics.h includes this once for
- * float and once for vectors, with HK_T the type and HK_OP(name) the words for it. (No guard.)
+ * float and once for vectors; HK_T: the type, HK_OP(name): its words, HK_STEP: functions. No guard.
  */
 
 /* 2^f on [-1/2, 1/2] (step 6). */
-HK_FN HK_T HK_OP(exp_poly)(HK_T f)
+HK_STEP HK_T HK_OP(exp_poly)(HK_T f)
 {
     HK_T p = HK_OP(set)(HK_EXP_6);
 
@@ -19,7 +19,7 @@ HK_FN HK_T HK_OP(exp_poly)(HK_T f)
 }
 
 /* 2^(y - m) of a remaining score (step 6): NaN stays, below 2^-100 is +0. */
-HK_FN HK_T HK_OP(weight)(HK_T y, HK_T m)
+HK_STEP HK_T HK_OP(weight)(HK_T y, HK_T m)
 {
     const HK_T r = HK_OP(rint)(y), g = HK_OP(sub)(r, m);
     const HK_T p = HK_OP(exp_poly)(HK_OP(sub)(y, r));
@@ -29,7 +29,7 @@ HK_FN HK_T HK_OP(weight)(HK_T y, HK_T m)
 
 /* RNE(1 / a) for a in [2^-3, 2^64), or NaN (step 10). Where there is no correctly rounded division:
  * Newton from an integer seed, right but for one mantissa, where it is one unit low. */
-HK_FN HK_T HK_OP(inverse)(HK_T a)
+HK_STEP HK_T HK_OP(inverse)(HK_T a)
 {
 #ifdef HK_SOFT_RECIP
     HK_T x = HK_OP(recip_seed)(a);
@@ -46,7 +46,7 @@ HK_FN HK_T HK_OP(inverse)(HK_T a)
 }
 
 /* Softcap (Gemma Team 2024): TANH of step 3. */
-HK_FN HK_T HK_OP(cap_tanh)(HK_T x)
+HK_STEP HK_T HK_OP(cap_tanh)(HK_T x)
 {
     const HK_T a = HK_OP(abs_f)(x), z = HK_OP(mul)(x, x), one = HK_OP(set)(1.0f);
     HK_T near = HK_OP(set)(-0x1.76b3ccp-8f), far, y, r;

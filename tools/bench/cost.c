@@ -313,10 +313,9 @@ struct workload_cost cost_state(const struct workload *load)
 /* x and what it is added to, y and the sum; the vectors stay in caches. */
 struct workload_cost cost_rows_norm(const struct workload *load)
 {
-    const double rows = element(load) * elements(load);
+    const double rows = element(load) * elements(load) * (load->residual ? 2 : 1);
 
-    return (struct workload_cost){ .read = 2 * rows + f32_bytes * (double)load->d,
-                                   .written = 2 * rows };
+    return (struct workload_cost){ .read = rows + f32_bytes * (double)load->d, .written = rows };
 }
 
 /* The tables are read once for all heads. */
@@ -329,12 +328,12 @@ struct workload_cost cost_rope(const struct workload *load)
     };
 }
 
-/* Two arrays in, one out: what a gated unit has. */
+/* An array in, of a gated unit two, and one out. */
 struct workload_cost cost_act(const struct workload *load)
 {
     const double rows = element(load) * elements(load);
 
-    return (struct workload_cost){ .read = 2 * rows, .written = rows };
+    return (struct workload_cost){ .read = (load->gated ? 2 : 1) * rows, .written = rows };
 }
 
 /* A number of the state decays, takes a product in and gives one, and with DELTA gives one more. */

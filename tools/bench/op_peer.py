@@ -1,29 +1,38 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy and PyTorch as heed-bench --peer, for the operations beside attention, on the processor.
+"""NumPy, PyTorch and ggml as heed-bench --peer, for the operations beside attention, on the processor.
 
 op_peer.py FORM WORKLOAD [--threads N]   every line on the input is one measurement, answered with
                                          the CPU and wall seconds of one call
 op_peer.py --list WORKLOAD               the forms that do the work of it, one on a line
 op_peer.py --check                       versions; exit 77 where there is neither, and why
-WORKLOAD is one of heed-bench. A form is a library and how it is called: "torch:avg_pool1d". There
+WORKLOAD is one of heed-bench, with all of its keys (scripts/bench-operations fills in those that
+nobody said). HEED_GGML names the folder of a build of ggml's shared libraries, for the forms "ggml:".
+ATEN_CPU_CAPABILITY, ONEDNN_MAX_CPU_ISA and MKL_ENABLE_INSTRUCTIONS keep PyTorch to an instruction set.
+A form is a library and how it is called: "torch:avg_pool1d". There
 are several where a library has several ways; which one is the fastest, a measurement says. Every
 form gets its arrays in the order of axes that is the best for it, made beforehand, and writes into
 memory that is there already where the library can. The results are compared with each other before
 the first answer: two forms that do not agree end the program.
 """
 
+import ctypes
+import glob
 import os
 import sys
 import time
 
 # The same kind of pages for all: NumPy asks for large ones itself, as heed-bench does.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+THREADS = sys.argv[sys.argv.index("--threads") + 1] if "--threads" in sys.argv else "1"
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = THREADS
 
 BURST = 20e-3       # seconds of calls in one measurement, at least
 DEFAULTS = {"n": 65536, "h": 1, "d": 64, "b": 1, "kernel": 4, "page": 16, "block": 128,
-            "buckets": 32, "count": 32, "queries": 64, "parts": 4}
+            "buckets": 32, "count": 32, "queries": 64, "parts": 4, "residual": 1, "gated": 1}
+# What is compared in bf16, too: the libraries round where heed does, or once more.
+HALVES = ("norm", "rope", "act", "linear")
 FORMS = {}
 
 
@@ -50,10 +59,14 @@ class Load:
         self.rows = numbers.get("rows", self.n)
         self.made = 0 if self.n < self.kernel else (self.n - self.kernel) // self.stride + 1
         self.blocks = -(-self.n // self.block)
+        self.out, self.h, self.b = numbers.get("out", self.d), numbers["h"], numbers["b"]
+        self.residual, self.gated = numbers["residual"], numbers["gated"]
         if numbers.get("hk", numbers["h"]) != numbers["h"]:
             skip("key heads that several heads share are not compared")
-        if self.dtype != "f32":
-            skip("only f32 is compared: the libraries sum 16-bit types in other ways")
+        if self.dtype != "f32" and not (self.dtype == "bf16" and
+                                        self.kind.partition("-")[0] in HALVES):
+            skip("only f32 is compared, and bf16 of PyTorch's layers: the libraries sum 16-bit "
+                 "types in other ways")
 
     def need_whole_windows(self):
         if self.stride != self.kernel or self.n % self.kernel:
@@ -70,13 +83,19 @@ def skip(why):
 
 
 def libraries():
-    """Name: module, of what is installed; and why the others are not there."""
+    """Name: module or object, of what is installed; and why the others are not there."""
     found, missing = {}, []
     for name, module in (("numpy", "numpy"), ("torch", "torch")):
         try:
             found[name] = __import__(module)
         except ImportError as error:
             missing.append(f"{name}: {error}")
+    try:
+        found["ggml"] = Ggml(os.environ["HEED_GGML"])
+    except KeyError:
+        missing.append("ggml: HEED_GGML names no folder")
+    except (IndexError, OSError) as error:
+        missing.append(f"ggml: {error}")
     return found, missing
 
 
@@ -440,11 +459,277 @@ def torch_merge(torch, np, load):
     return run, lambda: y
 
 
+# ---- norms, activations, rotary positions, linear maps -------------------------------------------
+
+def torch_array(torch, np, load, *shape):
+    """Of the workload's type."""
+    x = torch.from_numpy(uniform(np, *shape))
+    return x.bfloat16() if load.dtype == "bf16" else x
+
+
+@form("torch:norm", "norm-layer", "norm-rms")
+def torch_norm_rows(torch, np, load):
+    x = torch_array(torch, np, load, load.items * load.n, load.d)
+    weight, of = torch_array(torch, np, load, load.d), (load.d,)
+    residual, total = torch_array(torch, np, load, 1, *x.shape)[0], torch.empty_like(x)
+    layer = load.kind == "norm-layer"
+
+    def norm(x):
+        return torch.layer_norm(x, of, weight, None, 1e-5) if layer \
+            else torch.rms_norm(x, of, weight, 1e-5)
+    return keeping((lambda: norm(torch.add(x, residual, out=total))) if load.residual
+                   else lambda: norm(x))
+
+
+@form("torch:norm-steps", "norm-rms")
+def torch_norm_steps(torch, np, load):
+    """As models write it out."""
+    x = torch_array(torch, np, load, load.items * load.n, load.d)
+    weight = torch_array(torch, np, load, load.d)
+    residual = torch_array(torch, np, load, 1, *x.shape)[0]
+
+    def call():
+        y = x + residual if load.residual else x
+        wide = y.float()
+        wide = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-5)
+        return weight * wide.to(x.dtype)
+    return keeping(call)
+
+
+@form("torch:out", "act-gelu", "act-silu")
+def torch_act(torch, np, load):
+    x = torch_array(torch, np, load, load.items * load.n, load.d)
+    factor, y = torch_array(torch, np, load, 1, *x.shape)[0], torch.empty_like(x)
+    function = torch.ops.aten.gelu.out if load.kind == "act-gelu" else torch.ops.aten.silu.out
+
+    def call():
+        function(x, out=y)
+        if load.gated:
+            y.mul_(factor)
+    return call, lambda: y
+
+
+@form("torch:function", "act-gelu", "act-silu")
+def torch_act_new(torch, np, load):
+    x = torch_array(torch, np, load, load.items * load.n, load.d)
+    factor = torch_array(torch, np, load, 1, *x.shape)[0]
+    function = torch.nn.functional.gelu if load.kind == "act-gelu" else torch.nn.functional.silu
+    return keeping((lambda: function(x) * factor) if load.gated else lambda: function(x))
+
+
+def rope_arrays(torch, np, load):
+    """x [items][n][d], and the tables [n][d / 2]: rows are (cos, sin) of a random angle."""
+    angles = uniform(np, load.n, load.d // 2) * np.float32(4)
+    tables = [torch.from_numpy(f(angles)) for f in (np.cos, np.sin)]
+    x = torch_array(torch, np, load, load.items, load.n, load.d)
+    return x, [t.bfloat16() if load.dtype == "bf16" else t for t in tables]
+
+
+@form("torch:rotate-half", "rope-halves")
+def torch_rotate_half(torch, np, load):
+    """As transformers has it: tables of d channels."""
+    x, tables = rope_arrays(torch, np, load)
+    cos, sin = (torch.cat((t, t), -1) for t in tables)
+    half = load.d // 2
+
+    def call():
+        return x * cos + torch.cat((-x[..., half:], x[..., :half]), -1) * sin
+    return keeping(call)
+
+
+@form("torch:complex", "rope-adjacent")
+def torch_complex(torch, np, load):
+    x, (cos, sin) = rope_arrays(torch, np, load)
+    turn = torch.complex(cos.float(), sin.float())
+
+    def call():
+        pairs = torch.view_as_complex(x.float().reshape(load.items, load.n, -1, 2))
+        return torch.view_as_real(pairs * turn).flatten(-2).to(x.dtype)
+    return keeping(call)
+
+
+@form("torch:in-place", "rope-halves", "rope-adjacent")
+def torch_turn(torch, np, load):
+    """With nothing but products, written where they belong."""
+    x, (cos, sin) = rope_arrays(torch, np, load)
+    y, half = torch.empty_like(x), load.d // 2
+    halves = load.kind == "rope-halves"
+    (a, b), (to_a, to_b) = ((z[..., :half], z[..., half:]) if halves
+                            else (z[..., ::2], z[..., 1::2]) for z in (x, y))
+
+    def call():
+        torch.mul(a, cos, out=to_a).addcmul_(b, sin, value=-1)
+        torch.mul(b, cos, out=to_b).addcmul_(a, sin)
+    return call, lambda: y
+
+
+def linear_arrays(torch, np, load):
+    return (torch_array(torch, np, load, load.items * load.n, load.d),
+            torch_array(torch, np, load, load.out, load.d), torch_array(torch, np, load, load.out))
+
+
+@form("torch:linear", "linear-1024", "linear-decode")
+def torch_linear(torch, np, load):
+    x, w, bias = linear_arrays(torch, np, load)
+    return keeping(lambda: torch.nn.functional.linear(x, w, bias))
+
+
+@form("torch:addmm", "linear-1024", "linear-decode")
+def torch_addmm(torch, np, load):
+    x, w, bias = linear_arrays(torch, np, load)
+    y = torch.empty(len(x), load.out, dtype=x.dtype)
+    return lambda: torch.addmm(bias, x, w.T, out=y), lambda: y
+
+
+@form("torch:packed", "linear-1024", "linear-decode")
+def torch_packed(torch, np, load):
+    """oneDNN's weights, in the order that it likes."""
+    x, w, bias = linear_arrays(torch, np, load)
+    try:
+        packed = torch.ops.mkldnn._reorder_linear_weight(w, len(x))
+    except RuntimeError as error: # not on every instruction set
+        raise NotImplementedError(str(error)) from error
+    return keeping(lambda: torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], ""))
+
+
+@form("numpy:matmul", "linear-1024", "linear-decode")
+def numpy_linear(np, load):
+    if load.dtype != "f32":
+        raise NotImplementedError("has no halves")
+    x, w = uniform(np, load.items * load.n, load.d), uniform(np, load.out, load.d)
+    bias, y = uniform(np, load.out), np.empty((len(x), load.out), np.float32)
+
+    def call():
+        np.matmul(x, w.T, out=y)
+        np.add(y, bias, out=y)
+    return call, lambda: y
+
+
+# ---- recurrent memories --------------------------------------------------------------------------
+
+def recur_arrays(np, load):
+    """q, k, v [items][n][d], the factors [items][n], and the state [items][d][d], of the sizes that
+    heed-bench has, but for factors, which are never negative here."""
+    q, k, v = (uniform(np, one, load.items, load.n, load.d)[one - 1] for one in (1, 2, 3))
+    decay, beta = (np.abs(uniform(np, one, load.items, load.n)[one - 1]) * np.float32(0.5)
+                   for one in (4, 5))
+    return q, k * np.float32(0.08), v, decay, beta, uniform(np, load.items, load.d, load.d)
+
+
+@form("torch:loop", "recur-linear", "recur-delta")
+def torch_recur(torch, np, load):
+    """A token at a time, the state [d_k][d_v] in place: what transformers falls back to."""
+    q, k, v, decay, beta, start = map(torch.from_numpy, recur_arrays(np, load))
+    state, o = torch.empty_like(start), torch.empty_like(v)
+    delta = load.kind == "recur-delta"
+
+    def call():
+        state.copy_(start)
+        for t in range(load.n):
+            state.mul_(decay[:, t, None, None])
+            u, column = v[:, t, None], k[:, t, :, None]
+            if delta:
+                u = (u - torch.bmm(column.mT, state)) * beta[:, t, None, None]
+            state.baddbmm_(column, u)
+            torch.bmm(q[:, t, None], state, out=o[:, t, None])
+    return call, lambda: o
+
+
+@form("torch:loop-sums", "recur-linear", "recur-delta")
+def torch_recur_sums(torch, np, load):
+    """As transformers writes it out: products and sums of whole states."""
+    q, k, v, decay, beta, start = map(torch.from_numpy, recur_arrays(np, load))
+    o, delta = torch.empty_like(v), load.kind == "recur-delta"
+
+    def call():
+        state = start
+        for t in range(load.n):
+            state = state * decay[:, t, None, None]
+            u, column = v[:, t], k[:, t, :, None]
+            if delta:
+                u = (u - (state * column).sum(1)) * beta[:, t, None]
+            state = state + column * u[:, None]
+            o[:, t] = (state * q[:, t, :, None]).sum(1)
+    return call, lambda: o
+
+
+class Ggml:
+    """ggml's operators by its C interface; tensors are named from the last axis to the first."""
+
+    def __init__(self, folder):
+        names = ("libggml-base.so", "libggml-cpu.so")
+        paths = [glob.glob(f"{folder}/**/{name}", recursive=True)[0] for name in names]
+        self.base, self.cpu = (ctypes.CDLL(path, ctypes.RTLD_GLOBAL) for path in paths)
+        self.call(self.cpu, "ggml_cpu_init", result=None)
+
+    def call(self, library, name, *arguments, result=ctypes.c_void_p):
+        function = getattr(library, name)
+        function.restype = result
+        return function(*arguments)
+
+    def context(self, bytes_):
+        class Parameters(ctypes.Structure):
+            _fields_ = [("size", ctypes.c_size_t), ("buffer", ctypes.c_void_p),
+                        ("no_alloc", ctypes.c_bool)]
+        return ctypes.c_void_p(self.call(self.base, "ggml_init", Parameters(bytes_, None, False)))
+
+    def tensor(self, context, array):
+        shape = (ctypes.c_int64 * 4)(*reversed((1,) * (4 - array.ndim) + array.shape))
+        of = ctypes.c_void_p(self.call(self.base, "ggml_new_tensor", context, 0, 4, shape))
+        ctypes.memmove(self.call(self.base, "ggml_get_data", of), array.ctypes.data, array.nbytes)
+        return of
+
+    def data(self, np, of, shape):
+        at = self.call(self.base, "ggml_get_data_f32", of, result=ctypes.POINTER(ctypes.c_float))
+        return np.ctypeslib.as_array(at, shape)
+
+    def graph(self, context, end):
+        graph = ctypes.c_void_p(self.call(self.base, "ggml_new_graph", context))
+        self.call(self.base, "ggml_build_forward_expand", graph, end, result=None)
+        return lambda: self.call(self.cpu, "ggml_graph_compute_with_ctx", context, graph, 1,
+                                 result=ctypes.c_int)
+
+
+def ggml_rows(ggml, np, context, x):
+    """[items][n][d] as ggml has it: [n][items][d]."""
+    return ggml.tensor(context, np.ascontiguousarray(x.swapaxes(0, 1)))
+
+
+def ggml_recur(ggml, np, load, name, arrays, number):
+    """The graph of one operator of `name`, whose result begins with the answers [n][items][d]."""
+    context = ggml.context(sum(x.nbytes for x in arrays) + 8 * load.items * load.d *
+                           (load.n + load.d) + (64 << 20))
+    rows = [ggml_rows(ggml, np, context, x) for x in arrays[:-1]]
+    state = ggml.tensor(context, arrays[-1])
+    end = ctypes.c_void_p(ggml.call(ggml.base, name, context, *rows, state, number))
+    shape = (load.n, load.items, load.d)
+    return (ggml.graph(context, end),
+            lambda: ggml.data(np, end, shape).swapaxes(0, 1).copy())
+
+
+@form("ggml:gated-linear-attn", "recur-linear")
+def ggml_linear_attention(ggml, np, load):
+    """A factor for each channel of k is what it has."""
+    q, k, v, decay, _, start = recur_arrays(np, load)
+    factors = np.broadcast_to(decay[..., None], k.shape)
+    return ggml_recur(ggml, np, load, "ggml_gated_linear_attn",
+                      [k, v, q, factors, start.reshape(1, -1)], ctypes.c_float(1))
+
+
+@form("ggml:gated-delta-net", "recur-delta")
+def ggml_delta(ggml, np, load):
+    """Decays come as logarithms; it divides by sqrt(d), and its state is transposed."""
+    q, k, v, decay, beta, start = recur_arrays(np, load)
+    arrays = [q * np.float32(load.d ** 0.5), k, v, np.log(decay)[..., None], beta[..., None],
+              np.ascontiguousarray(start.swapaxes(1, 2))]
+    return ggml_recur(ggml, np, load, "ggml_gated_delta_net", arrays, ctypes.c_int64(1))
+
+
 # ---- answering -----------------------------------------------------------------------------------
 
 def make(found, name, load):
     library = name.partition(":")[0]
-    modules = [found["numpy"]] if library == "numpy" else [found["torch"], found["numpy"]]
+    modules = [found["numpy"]] if library == "numpy" else [found[library], found["numpy"]]
     return FORMS[load.kind][name](*modules, load)
 
 
@@ -468,9 +753,13 @@ def agree(found, name, load):
     for one in (name, usable(found, load)[0]):
         call, result = make(found, one, load)
         call()
-        results.append(np.asarray(result()).reshape(-1).astype(np.float64))
+        out = result()
+        out = out.float() if load.dtype == "bf16" else out
+        results.append(np.asarray(out).reshape(-1).astype(np.float64))
+    near = 1e-5 * max(1.0, np.abs(results[1]).max()) # of long sums, which cancel
+    rough = 1 if load.dtype == "f32" else 200
     return len(results[0]) == len(results[1]) \
-        and np.isclose(*results, rtol=1e-4, atol=1e-5).mean() >= 0.999
+        and np.isclose(*results, rtol=1e-4 * rough, atol=near * rough).mean() >= 0.999
 
 
 def seconds(call, calls):
@@ -498,11 +787,10 @@ def answer(call):
 def main():
     found, missing = libraries()
     if "--check" in sys.argv:
-        print(", ".join([f"{name} {module.__version__}" for name, module in found.items()] + missing))
+        print(", ".join([f"{name} {getattr(module, '__version__', 'there')}" for name, module in found.items()] + missing))
         sys.exit(0 if found else 77)
-    threads = int(sys.argv[sys.argv.index("--threads") + 1]) if "--threads" in sys.argv else 1
     if "torch" in found:
-        found["torch"].set_num_threads(threads)
+        found["torch"].set_num_threads(int(THREADS))
         found["torch"].set_grad_enabled(False)
     if sys.argv[1] == "--list":
         print("\n".join(usable(found, Load(sys.argv[2]))))

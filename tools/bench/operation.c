@@ -209,7 +209,7 @@ static heed_status plan_state(struct contender *c, const struct workload *load,
     return c->lib->state_plan(c->device, &desc, &c->plan, report);
 }
 
-/* With a residual, as between two layers. */
+/* With a residual, as between two layers, or alone. */
 static heed_status plan_norm(struct contender *c, const struct workload *load,
                              struct operation_array *arrays, heed_report *report)
 {
@@ -220,12 +220,12 @@ static heed_status plan_norm(struct contender *c, const struct workload *load,
         .kind = load->kind == WORKLOAD_NORM_RMS ? HEED_NORM_RMS : HEED_NORM_LAYER,
         .eps = 1e-5,
         .x = rows_of(load, load->h, load->n, load->d),
-        .residual = rows_of(load, load->h, load->n, load->d),
         .weight = axes(HEED_F32, 1, load->d, 0, 0),
         .y = rows_of(load, load->h, load->n, load->d),
-        .sum = rows_of(load, load->h, load->n, load->d),
     };
 
+    if (load->residual)
+        desc.residual = desc.sum = desc.x;
     args->size = sizeof *args;
     c->run = &args->run;
     arrays[0] = array(&desc.x, uniform, &args->x);
@@ -259,7 +259,7 @@ static heed_status plan_rope(struct contender *c, const struct workload *load,
     return c->lib->rope_plan(c->device, &desc, &c->plan, report);
 }
 
-/* A gated unit. */
+/* A gated unit, or the function alone. */
 static heed_status plan_act(struct contender *c, const struct workload *load,
                             struct operation_array *arrays, heed_report *report)
 {
@@ -269,10 +269,11 @@ static heed_status plan_act(struct contender *c, const struct workload *load,
         .numerics = c->numerics,
         .kind = load->kind == WORKLOAD_ACT_GELU ? HEED_ACT_GELU : HEED_ACT_SILU,
         .x = rows_of(load, load->h, load->n, load->d),
-        .factor = rows_of(load, load->h, load->n, load->d),
         .y = rows_of(load, load->h, load->n, load->d),
     };
 
+    if (load->gated)
+        desc.factor = desc.x;
     args->size = sizeof *args;
     c->run = &args->run;
     arrays[0] = array(&desc.x, uniform, &args->x);
@@ -371,23 +372,21 @@ static heed_status plan_order(struct contender *c, const struct workload *load,
     return c->lib->order_plan(c->device, &desc, &c->plan, report);
 }
 
+/* Blocks are of weights alone. */
 static heed_status plan_linear(struct contender *c, const struct workload *load,
                                struct operation_array *arrays, heed_report *report)
 {
+    const uint32_t rows = type_elements(load->dtype) > 1 ? HEED_F32 : load->dtype;
     heed_linear_args *const args = &c->args.linear;
     heed_linear_desc desc = {
         .size = sizeof desc,
         .numerics = c->numerics,
-        .x = rows_of(load, load->h, load->n, load->d),
+        .x = heed_array4(rows, NULL, load->b, load->h, load->n, load->d).t,
         .w = axes(load->dtype, 2, load->out, load->d, 0),
         .bias = axes(HEED_F32, 1, load->out, 0, 0),
-        .y = rows_of(load, load->h, load->n, load->out),
+        .y = heed_array4(rows, NULL, load->b, load->h, load->n, load->out).t,
     };
 
-    if (type_elements(load->dtype) > 1) { /* of weights alone */
-        desc.x.dtype = desc.y.dtype = HEED_F32;
-        desc.w.stride[0] /= (int64_t)type_elements(load->dtype);
-    }
     args->size = sizeof *args;
     c->run = &args->run;
     arrays[0] = array(&desc.x, uniform, &args->x);

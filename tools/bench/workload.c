@@ -63,6 +63,8 @@ static const struct {
     { "run", AT(run), AT(run), 1, NUMBER_MOST },
     { "parts", AT(parts), AT(parts), 1, 4096 },
     { "out", AT(out), AT(d), 1, NUMBER_MOST },
+    { "residual", AT(residual), AT(residual), 0, 1 },
+    { "gated", AT(gated), AT(gated), 0, 1 },
     { "window", AT(window), AT(window), 1, INT64_C(1) << 30 },
     { "factor", AT(factor), AT(factor), 1, INT64_C(1) << 30 },
     { "sparse", AT(sparse), AT(block), 1, 1 << 28 },

@@ -66,12 +66,12 @@ enum workload_operation {
     ROW(PUSH, "push", ROWS ",rows", PUSH, push)                                                    \
     ROW(MERGE, "merge", ROWS ",parts=4", MERGE, merge)                                             \
     ROW(STATE, "state", ROWS ",parts=4", STATE, state)                                             \
-    ROW(NORM_LAYER, "norm-layer", "n=4096,h=1,hk,d=1024,b=1", NORM, rows_norm)                     \
-    ROW(NORM_RMS, "norm-rms", "n=4096,h=1,hk,d=1024,b=1", NORM, rows_norm)                         \
+    ROW(NORM_LAYER, "norm-layer", "n=4096,h=1,hk,d=1024,b=1,residual=1", NORM, rows_norm)          \
+    ROW(NORM_RMS, "norm-rms", "n=4096,h=1,hk,d=1024,b=1,residual=1", NORM, rows_norm)              \
     ROW(ROPE_HALVES, "rope-halves", "n=4096,h=8,hk,d=128,b=1", ROPE, rope)                         \
     ROW(ROPE_ADJACENT, "rope-adjacent", "n=4096,h=8,hk,d=128,b=1", ROPE, rope)                     \
-    ROW(ACT_GELU, "act-gelu", "n=4096,h=1,hk,d=1024,b=1", ACT, act)                                \
-    ROW(ACT_SILU, "act-silu", "n=4096,h=1,hk,d=1024,b=1", ACT, act)                                \
+    ROW(ACT_GELU, "act-gelu", "n=4096,h=1,hk,d=1024,b=1,gated=1", ACT, act)                        \
+    ROW(ACT_SILU, "act-silu", "n=4096,h=1,hk,d=1024,b=1,gated=1", ACT, act)                        \
     ROW(RECUR_LINEAR, "recur-linear", "n=2048,h=16,hk,d=64,b=1", RECUR, recur)                     \
     ROW(RECUR_DELTA, "recur-delta", "n=2048,h=16,hk,d=128,b=1", RECUR, recur)                      \
     ROW(EMBED, "embed", "n=4096,h=1,hk,d=1024,b=1,rows=32768", EMBED, embed)                       \
@@ -114,6 +114,8 @@ struct workload {
     int64_t run;                        /* listed: keys that an entry of a list names */
     int64_t parts;                      /* merge, state */
     int64_t out;                        /* linear: channels of a row of y */
+    int64_t residual, gated;            /* norms: 1: x has an addend, the sum is written, too;
+                                           acts: 1: times a factor */
     int64_t window, factor, sparse, globals;    /* programs, as in heed/programs.h */
     struct pattern_choice pattern;      /* mechanisms: with the numbers above, and its own */
     char text[160];                     /* canonical: reads back to the same workload */

@@ -41,15 +41,61 @@ HK_FN void hk_act_open(const struct hk_call *call, const struct hk_strip_task *s
 }
 
 #if HK_THREADS == 1
+#ifdef HKV_WIDE
+/* Vectors of a row that is plain, as long as there are HKV_WIDE; answers where the others begin. */
+HK_INLINE hk_i64 hk_act_wide(hk_u32 dtype, const struct hk_act_strip *act, hk_i64 i)
+{
+    const hk_i64 d = act->numbers->d;
+    HK_GLOBAL const char *const x = hk_row(&act->x, i), *const factor = hk_row(&act->factor, i);
+    HK_GLOBAL const char *const add = hk_row(&act->add, i);
+    HK_GLOBAL char *const y = hk_row(&act->y, i);
+    const hk_i64 size = hk_size(dtype);
+    hk_i64 t;
+    int k;
+
+    for (t = 0; t + HKW_LANES <= d; t += HKW_LANES) {
+        hk_wide out;
+
+        hk_row_ask(x, t * size, HKW_LANES * size);
+        hk_row_ask(factor, t * size, HKW_LANES * size);
+        hk_row_ask(add, t * size, HKW_LANES * size);
+        HK_UNROLL
+        for (k = 0; k < HKV_WIDE; k++)
+            out.v[k] = hk_vec_load(dtype, x, t + k * HKV_LANES);
+        out = hkw_activate(act->kind, out);
+        HK_UNROLL
+        for (k = 0; k < HKV_WIDE; k++) {
+            const hk_i64 at = t + k * HKV_LANES;
+
+            if (factor && add)
+                out.v[k] = hkv_fma(out.v[k], hk_vec_load(dtype, factor, at),
+                                   hk_vec_load(dtype, add, at));
+            else if (factor)
+                out.v[k] = hkv_mul(out.v[k], hk_vec_load(dtype, factor, at));
+            else if (add)
+                out.v[k] = hkv_add(out.v[k], hk_vec_load(dtype, add, at));
+        }
+        HK_UNROLL
+        for (k = 0; k < HKV_WIDE; k += 2)
+            hk_channels_put_pair(dtype, y, t + k * HKV_LANES, out.v[k], out.v[k + 1]);
+    }
+    return t;
+}
+#endif
+
 HK_INLINE void hk_act_row_run(hk_u32 dtype, const int plain, const struct hk_act_strip *act,
                               hk_i64 i)
 {
     const hk_i64 d = act->numbers->d;
     HK_GLOBAL char *const y = hk_row(&act->y, i);
     hk_vec factor = hkv_set(1.0f), add = hkv_set(0.0f);
-    hk_i64 t;
+    hk_i64 t = 0;
 
-    for (t = 0; t < d; t += HKV_LANES) {
+#ifdef HKV_WIDE
+    if (plain)
+        t = hk_act_wide(dtype, act, i);
+#endif
+    for (; t < d; t += HKV_LANES) {
         const hk_vec x = hk_rows_read(dtype, plain, &act->x, i, t, d);
 
         if (act->factor.base)

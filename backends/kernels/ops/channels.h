@@ -53,6 +53,29 @@ HK_INLINE hk_vec hk_channels_load(hk_u32 dtype, HK_GLOBAL const char *row, hk_i6
 }
 #endif
 
+#if !HKV_STORE_PAIRS
+#define hkv_store_pair_f16(p, a, b) hk_pair_put(hkv_put_f16, p, a, b)
+#define hkv_store_pair_bf16(p, a, b) hk_pair_put(hkv_put_bf16, p, a, b)
+#endif
+#define hkv_store_pair_f32(p, a, b) hk_pair_put(hkv_put_f32, p, a, b)
+#define hk_pair_put(put, p, a, b)                                                                  \
+    do {                                                                                           \
+        put(p, a);                                                                                 \
+        put((p) + HKV_LANES, b);                                                                   \
+    } while (0)
+
+/* The way out of two vectors of neighbours, from t on (step 11). */
+HK_INLINE void hk_channels_put_pair(hk_u32 dtype, HK_GLOBAL char *row, hk_i64 t, hk_vec a, hk_vec b)
+{
+#define HK_PUT(NAME, name, number, elements, bytes, arg)                                           \
+    if (dtype == HK_##NAME)                                                                        \
+        hkv_store_pair_##name((HK_GLOBAL hk_stored_##name *)row + t, a, b);                        \
+    else
+    HK_FLOAT_TYPES(HK_PUT, 0)
+#undef HK_PUT
+    HK_UNREACHABLE();
+}
+
 /* Channels t .. of a row of d channels, `channel` elements apart. */
 HK_INLINE hk_vec hk_channels_read(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 channel,
                                   hk_i64 t, hk_i64 d)
@@ -94,6 +117,20 @@ HK_INLINE void hk_channels_write(hk_u32 dtype, HK_GLOBAL char *row, hk_i64 chann
 }
 
 /* ---- rows ---- */
+
+/* What is read once is asked for so many bytes ahead, a line with each line that is read: a
+ * processor that has much to do with a vector does not look that far by itself. */
+#define HK_ROW_AHEAD 2048
+
+/* Of rows that are there: the lines of `bytes`, from byte `at` of the row on. */
+HK_INLINE void hk_row_ask(HK_GLOBAL const char *row, hk_i64 at, const hk_i64 bytes)
+{
+    hk_i64 line;
+
+    HK_UNROLL
+    for (line = 0; row && line < bytes; line += 64)
+        HK_PREFETCH(row + at + HK_ROW_AHEAD + line);
+}
 
 /* Rows of a strip; base NULL where the array is absent. */
 HK_FN struct hk_rows hk_rows_given(const struct hk_call *call, hk_u32 array,

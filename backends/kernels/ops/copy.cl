@@ -10,7 +10,6 @@
 #include "moves.h"
 #include "quantise.h"
 
-#define HK_FAR (1u << 25)       /* bytes, of all tasks: so many leave the caches alone */
 #define HK_AHEAD 512            /* bytes: rows of a list are far apart, and asked for early */
 
 struct hk_copy_item {

@@ -8,7 +8,6 @@
 #include "batch.h"
 #include "moves.h"
 
-#define HK_FAR (1u << 25) /* bytes, of all tasks: so many leave the caches alone */
 
 /* A table, and which of its rows row i of y has: what `ids` says, or first + i * step. */
 struct hk_embed_table {

@@ -71,22 +71,34 @@ HK_FN void hk_linear_rows_find(struct hk_linear_block *block)
     hk_linear_rows_widen(task, block->full_end, count, block->first, block->end, block->room->x);
 }
 
+/* Has every one of many rows all terms, so that the sums of the first block are all that there is
+ * then? Spans move on from row to row. */
+HK_FN int hk_linear_zeroless(const struct hk_linear_task *task)
+{
+    const hk_i64 first = task->strip.first, last = first + task->strip.count - 1;
+
+    return task->strip.count > HK_R && task->terms > 0 &&
+           hk_linear_span_get(task->numbers, first).first == 0 &&
+           hk_linear_span_get(task->numbers, last).end >= task->terms;
+}
+
 /* Tiles of rows from row i of the task on, which are read at x, with the panel. */
 HK_FN void hk_linear_tiles(const struct hk_linear_block *block, HK_GLOBAL const float *x,
                            hk_i64 x_row, const struct hk_linear_panel *panel,
                            HK_GLOBAL float *sums, hk_i64 tiles)
 {
     const hk_i64 n = block->end - block->first, pitch = block->task->numbers->lanes.width;
+    const int begins = hk_linear_zeroless(block->task) && block->first == 0;
     HK_GLOBAL const float *const from = block->room->panel;
 
 #if HKV_TILE > 1
     hk_i64 k;
 
     for (k = 0; panel->wide < HK_PANEL && k < panel->wide; k += HKV_LANES)
-        hk_linear_tiles_one(x, x_row, from + k, n, sums + k, pitch, tiles);
+        hk_linear_tiles_one(x, x_row, from + k, n, sums + k, pitch, tiles, begins);
 #endif
     if (panel->wide == HK_PANEL)
-        hk_linear_tiles_whole(x, x_row, from, n, sums, pitch, tiles);
+        hk_linear_tiles_whole(x, x_row, from, n, sums, pitch, tiles, begins);
 }
 
 /* Rows i to end of the task, a tile or a row at a time. */
@@ -135,34 +147,65 @@ HK_FN void hk_linear_begin(const struct hk_linear_task *task, const struct hk_li
     const hk_i64 all = (task->strip.count + HK_R - 1) / HK_R * HK_R * task->numbers->lanes.width;
     hk_i64 t;
 
-    for (t = 0; t < all; t += HKV_LANES)
+    for (t = 0; t < all && !hk_linear_zeroless(task); t += HKV_LANES)
         hkv_store(room->sums + t, hkv_set(-0.0f));
     for (t = 0; task->bias && t < task->outs; t++)
         room->bias[t] = hk_element(task->bias_dtype, task->bias, (task->at + t) * task->bias_step);
 }
 
+/* Of a row: where its sums, its addend and its outputs lie. */
+struct hk_linear_row_end {
+    HK_GLOBAL const float *sums;
+    HK_GLOBAL const char *add;
+    HK_GLOBAL char *y;
+};
+
+/* The sum of outputs t .. of the task, with the bias and the addend. */
+HK_INLINE hk_vec hk_linear_whole(const struct hk_linear_task *task,
+                                 const struct hk_linear_room *room,
+                                 const struct hk_linear_row_end *row, hk_i64 t)
+{
+    hk_vec s = hkv_load(row->sums + t);
+
+    if (task->bias)
+        s = hkv_add(s, hkv_load(room->bias + t));
+    if (row->add)
+        s = hkv_add(s, hk_channels_read(task->add.dtype, row->add, task->add.channel,
+                                        task->at + t, task->at + task->outs));
+    return s;
+}
+
 HK_INLINE void hk_linear_end(hk_u32 dtype, const struct hk_linear_task *task,
                              const struct hk_linear_room *room)
 {
-    const hk_i64 end = task->at + task->outs;
+    const hk_i64 end = task->at + task->outs, channel = task->y.channel;
     hk_i64 i, t;
 
     for (i = 0; i < task->strip.count; i++) {
-        HK_GLOBAL const float *sums = room->sums + i * task->numbers->lanes.width;
-        HK_GLOBAL const char *add = hk_row(&task->add, task->strip.first + i);
-        HK_GLOBAL char *const y = hk_row(&task->y, task->strip.first + i);
+        struct hk_linear_row_end row;
 
-        for (t = 0; t < task->outs; t += HKV_LANES) {
-            hk_vec s = hkv_load(sums + t);
+        row.sums = room->sums + i * task->numbers->lanes.width;
+        row.add = hk_row(&task->add, task->strip.first + i);
+        row.y = hk_row(&task->y, task->strip.first + i);
+        t = 0;
+#ifdef HKV_WIDE
+        for (; task->numbers->act != HK_ACT_NONE && t + HKW_LANES <= task->outs; t += HKW_LANES) {
+            hk_wide s;
+            int k;
 
-            if (task->bias)
-                s = hkv_add(s, hkv_load(room->bias + t));
-            if (add)
-                s = hkv_add(s, hk_channels_read(task->add.dtype, add, task->add.channel,
-                                                task->at + t, end));
-            hk_channels_write(dtype, y, task->y.channel, task->at + t, end,
-                              hk_linear_act(task, s));
+            HK_UNROLL
+            for (k = 0; k < HKV_WIDE; k++)
+                s.v[k] = hkv_add(hk_linear_whole(task, room, &row, t + k * HKV_LANES),
+                                 hkv_set(0.0f));
+            s = hkw_activate(task->numbers->act, s);
+            HK_UNROLL
+            for (k = 0; k < HKV_WIDE; k++)
+                hk_channels_write(dtype, row.y, channel, task->at + t + k * HKV_LANES, end, s.v[k]);
         }
+#endif
+        for (; t < task->outs; t += HKV_LANES)
+            hk_channels_write(dtype, row.y, channel, task->at + t, end,
+                              hk_linear_act(task, hk_linear_whole(task, room, &row, t)));
     }
 }
 

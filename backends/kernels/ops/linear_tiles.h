@@ -12,9 +12,14 @@
 
 /* The sum of a block joins the others'. */
 HK_INLINE void hk_linear_join(hk_vec acc[HK_R][HK_TILE_VECS], HK_GLOBAL float *sums, hk_i64 pitch,
-                              const int rows, const int vecs)
+                              const int rows, const int vecs, int begins)
 {
     int i, u;
+
+    if (begins) {
+        hk_product_store(acc, sums, pitch, rows, vecs);
+        return;
+    }
 
     HK_UNROLL
     for (i = 0; i < rows; i++) {
@@ -27,18 +32,46 @@ HK_INLINE void hk_linear_join(hk_vec acc[HK_R][HK_TILE_VECS], HK_GLOBAL float *s
     }
 }
 
-/* All tiles of a panel, n terms. */
+#define HK_LINE_TERMS 16 /* of f32 in a line of a cache */
+
+/* The sums of a tile, as hk_product_sums has them. Meanwhile the rows of the next tile come nearer,
+ * and this one's sums of other blocks: lines of rows far apart are not foreseen by processors. */
+HK_INLINE void hk_linear_tile(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row,
+                              HK_GLOBAL const float *HK_RESTRICT panel, hk_i64 n,
+                              HK_GLOBAL const float *HK_RESTRICT sums, hk_i64 pitch,
+                              hk_vec acc[HK_R][HK_TILE_VECS], const int vecs)
+{
+    hk_i64 t;
+    int i, u;
+
+    hk_product_zero(acc, HK_R, vecs);
+    HK_UNROLL
+    for (i = 0; i < HK_R; i++) {
+        HK_UNROLL
+        for (u = 0; u < vecs; u++)
+            HK_PREFETCH_NEAR(sums + i * pitch + u * HKV_LANES);
+    }
+    for (t = 0; t + HK_LINE_TERMS <= n; t += HK_LINE_TERMS) {
+        HK_UNROLL
+        for (i = 0; i < HK_R; i++)
+            HK_PREFETCH_NEAR(x + (HK_R + i) * x_row + t);
+        hk_product_more(x + t, x_row, panel + t * HK_PANEL, HK_PANEL, HK_LINE_TERMS, acc, vecs);
+    }
+    hk_product_more(x + t, x_row, panel + t * HK_PANEL, HK_PANEL, n - t, acc, vecs);
+}
+
+/* All tiles of a panel, n terms. begins: they are the first, whose sums join nothing. */
 #define HK_LINEAR_TILES(name, vecs)                                                                \
     HK_NOINLINE void hk_linear_tiles_##name(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row,    \
                                             HK_GLOBAL const float *HK_RESTRICT panel, hk_i64 n,    \
                                             HK_GLOBAL float *HK_RESTRICT sums, hk_i64 pitch,       \
-                                            hk_i64 tiles)                                          \
+                                            hk_i64 tiles, int begins)                              \
     {                                                                                              \
         for (; tiles > 0; tiles--, x += HK_R * x_row, sums += HK_R * pitch) {                      \
             hk_vec acc[HK_R][HK_TILE_VECS];                                                        \
                                                                                                    \
-            hk_product_sums(x, x_row, panel, n, acc, vecs);                                        \
-            hk_linear_join(acc, sums, pitch, HK_R, vecs);                                          \
+            hk_linear_tile(x, x_row, panel, n, sums, pitch, acc, vecs);                            \
+            hk_linear_join(acc, sums, pitch, HK_R, vecs, begins);                                  \
         }                                                                                          \
     }
 HK_LINEAR_TILES(whole, HKV_TILE)

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * norm for processors: vectors hold the partial sums of a row. Channels are read again for each of
- * the sums and for what is written: caches have them by then.
+ * norm for processors: vectors hold the partial sums of a row. A plain row is widened once, into
+ * memory that the first level of the cache holds, and between its sums the row behind it is asked
+ * for. Of other rows channels are read again for each of the sums and for what is written.
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_NORM_LANES_H
 #define HEED_BACKENDS_KERNELS_OPS_NORM_LANES_H
@@ -21,6 +22,11 @@ HK_FN void hk_norm_open(const struct hk_call *call, hk_i64 task, struct hk_rows_
     norm->bias = hk_norm_common(call, HK_NORM_BIAS);
     norm->rms = numbers->kind == HK_NORM_RMS;
     norm->part = hk_inverse(hk_from_i64(hk_max(numbers->d, 1)));
+    norm->y.past = (hk_u64)call->op->n_batch * (hk_u64)numbers->strip.heads *
+                       (hk_u64)numbers->strip.rows * (hk_u64)numbers->d *
+                       (hk_u64)(hk_size(norm->y.dtype) +
+                                (norm->sum.base ? hk_size(norm->sum.dtype) : 0)) >=
+                   HK_FAR;
 }
 
 /* ---- channels of a row ---- */
@@ -121,83 +127,213 @@ HK_FN hk_vec hk_norm_within(const struct hk_rows_norm *norm, hk_vec x, float cen
 }
 
 /* The sum of the channels, or of the squares of their distances from the centre, over d. centre: 0
- * with RMS. */
-HK_INLINE float hk_norm_mean(hk_u32 dtype, const int plain, const struct hk_rows_norm *norm,
-                             const struct hk_norm_row *row, const int squares, float centre)
+ * with RMS. Those from t on join the sums of whole tiles before them. */
+HK_INLINE float hk_norm_mean(hk_u32 dtype, const struct hk_rows_norm *norm,
+                             const struct hk_norm_row *row, const int squares, float centre,
+                             hk_i64 t, struct hk_sums *sums)
 {
-    const hk_vec middle = hkv_set(centre);
-    struct hk_sums sums;
-    hk_i64 t = 0;
     int i;
 
-    hk_sums_begin(&sums);
-    for (; plain && t + HK_PARTIALS <= row->d; t += HK_PARTIALS) {
-        HK_UNROLL
-        for (i = 0; i < HK_SUMS; i++) {
-            const hk_vec x = hk_norm_load(dtype, row, t + (hk_i64)i * HKV_LANES);
-
-            sums.l[i] = hk_norm_term(squares, squares ? hkv_sub(x, middle) : x, sums.l[i]);
-        }
-    }
     for (; t < row->d; t += HK_PARTIALS) {
         for (i = 0; i < HK_SUMS && t + (hk_i64)i * HKV_LANES < row->d; i++) {
             const hk_i64 at = t + (hk_i64)i * HKV_LANES;
             const hk_vec x = hk_norm_read(dtype, norm, row, at);
 
-            sums.l[i] = hk_norm_term(
-                squares, squares ? hk_norm_within(norm, x, centre, at, row->d) : x, sums.l[i]);
+            sums->l[i] = hk_norm_term(
+                squares, squares ? hk_norm_within(norm, x, centre, at, row->d) : x, sums->l[i]);
         }
     }
-    return hk_mul(hk_sums_tree(&sums), norm->part);
+    return hk_mul(hk_sums_tree(sums), norm->part);
 }
 
-/* Whole vectors of plain rows; answers where the first one is that was not written. */
-HK_INLINE hk_i64 hk_norm_write_plain(hk_u32 dtype, const struct hk_rows_norm *norm,
-                                     const struct hk_norm_row *row, hk_i64 i, float centre,
-                                     float factor)
+HK_FN float hk_norm_scale(const struct hk_rows_norm *norm, float mean)
 {
-    HK_GLOBAL char *const y = hk_row(&norm->y, i), *const sum = hk_row(&norm->sum, i);
-    const int rms = norm->rms;
-    const hk_vec middle = hkv_set(centre), scale = hkv_set(factor);
-    hk_vec weight = hkv_set(1.0f), bias = hkv_set(0.0f);
-    hk_i64 t;
-
-    for (t = 0; t + HKV_LANES <= row->d; t += HKV_LANES) {
-        const hk_vec x = hk_norm_load(dtype, row, t);
-        const hk_vec scaled = hkv_mul(hkv_sub(x, middle), scale);
-
-        if (norm->weight.base)
-            weight = hk_norm_factor(dtype, norm->weight.dtype, norm->weight.base, t);
-        if (norm->bias.base)
-            bias = hk_norm_factor(dtype, norm->bias.dtype, norm->bias.base, t);
-        hk_vec_put(dtype, y, t, rms ? hkv_mul(scaled, weight) : hkv_fma(scaled, weight, bias));
-        if (sum)
-            hk_vec_put(dtype, sum, t, x);
-    }
-    return t;
+    return hk_inverse_root(hk_add(mean, norm->numbers->eps));
 }
 
-HK_INLINE void hk_norm_row_run(hk_u32 dtype, const int plain, const struct hk_rows_norm *norm,
-                               hk_i64 i)
+HK_INLINE void hk_norm_row_run(hk_u32 dtype, const struct hk_rows_norm *norm, hk_i64 i)
 {
     const struct hk_norm_row row = hk_norm_row_get(norm, i);
+    struct hk_sums sums;
     float centre = 0.0f, factor;
-    hk_i64 t = 0;
+    hk_i64 t;
 
-    if (!norm->rms)
-        centre = hk_norm_mean(dtype, plain, norm, &row, 0, 0.0f);
-    factor = hk_inverse_root(
-        hk_add(hk_norm_mean(dtype, plain, norm, &row, 1, centre), norm->numbers->eps));
-    if (plain)
-        t = hk_norm_write_plain(dtype, norm, &row, i, centre, factor);
-    for (; t < row.d; t += HKV_LANES)
+    hk_sums_begin(&sums);
+    if (!norm->rms) {
+        centre = hk_norm_mean(dtype, norm, &row, 0, 0.0f, 0, &sums);
+        hk_sums_begin(&sums);
+    }
+    factor = hk_norm_scale(norm, hk_norm_mean(dtype, norm, &row, 1, centre, 0, &sums));
+    for (t = 0; t < row.d; t += HKV_LANES)
         hk_norm_write(norm, i, hk_norm_read(dtype, norm, &row, t), centre, factor, t);
+}
+
+/* ---- plain rows ---- */
+
+#define HK_NORM_ROOM 4096 /* channels of a row that are kept; the others are read again */
+/* Channels of a step: whole tiles, and pairs of vectors. */
+#define HK_NORM_STEP (2 * HKV_LANES > HK_PARTIALS ? 2 * HKV_LANES : HK_PARTIALS)
+
+/* A row, widened, and as it leaves around the caches; `whole`: channels that are kept, which are
+ * whole steps. */
+struct hk_norm_kept {
+    float x[HK_NORM_ROOM];
+#if HK_HAS_MOVE_PAST
+    float y[HK_NORM_ROOM], sum[HK_NORM_ROOM];
+#endif
+    hk_i64 whole;
+};
+
+/* Channels t .. of the row: kept, or read where they lie. */
+HK_INLINE hk_vec hk_norm_kept_at(hk_u32 dtype, const int keeps, const struct hk_norm_row *row,
+                                 const struct hk_norm_kept *kept, hk_i64 t)
+{
+    return keeps ? hkv_load(kept->x + t) : hk_norm_load(dtype, row, t);
+}
+
+/* Asks for what lies in the row behind, `row` bytes on, where a vector at byte `at` begins. */
+HK_INLINE void hk_norm_ask(HK_GLOBAL const char *from, hk_i64 row, hk_i64 at)
+{
+    if (from && at % 64 == 0)
+        HK_PREFETCH(from + row + at);
+}
+
+/* Widens the row, and takes the first of its sums. */
+HK_INLINE void hk_norm_keep(hk_u32 dtype, const int keeps, const struct hk_rows_norm *norm,
+                            const struct hk_norm_row *row, struct hk_norm_kept *kept,
+                            struct hk_sums *sums)
+{
+    const hk_i64 size = hk_size(dtype);
+    hk_i64 t;
+    int i;
+
+    for (t = 0; t < kept->whole; t += HK_PARTIALS) {
+        HK_UNROLL
+        for (i = 0; i < HK_SUMS; i++) {
+            const hk_i64 at = t + (hk_i64)i * HKV_LANES;
+            const hk_vec x = hk_norm_load(dtype, row, at);
+
+            hk_norm_ask(row->x, norm->x.row, at * size);
+            if (norm->rms)
+                hk_norm_ask(row->residual, norm->residual.row, at * size);
+            if (keeps)
+                hkv_store(kept->x + at, x);
+            sums->l[i] = hk_norm_term(norm->rms, x, sums->l[i]);
+        }
+    }
+}
+
+/* The sum of the squares of distances from the centre. */
+HK_INLINE void hk_norm_kept_squares(hk_u32 dtype, const int keeps,
+                                    const struct hk_rows_norm *norm,
+                                    const struct hk_norm_row *row, const struct hk_norm_kept *kept,
+                                    float centre, struct hk_sums *sums)
+{
+    const hk_i64 size = hk_size(dtype);
+    hk_i64 t;
+    int i;
+
+    for (t = 0; t < kept->whole; t += HK_PARTIALS) {
+        HK_UNROLL
+        for (i = 0; i < HK_SUMS; i++) {
+            const hk_i64 at = t + (hk_i64)i * HKV_LANES;
+
+            hk_norm_ask(row->residual, norm->residual.row, at * size);
+            sums->l[i] = hk_norm_term(1, hkv_sub(hk_norm_kept_at(dtype, keeps, row, kept, at),
+                                                 hkv_set(centre)),
+                                      sums->l[i]);
+        }
+    }
+}
+
+/* Writes the channels that are kept to y and sum (NULL: absent). */
+HK_INLINE void hk_norm_kept_write(hk_u32 dtype, const int keeps, const struct hk_rows_norm *norm,
+                                  const struct hk_norm_row *row, const struct hk_norm_kept *kept,
+                                  float centre, float factor, HK_GLOBAL char *y,
+                                  HK_GLOBAL char *sum)
+{
+    hk_i64 t;
+    int k;
+
+    for (t = 0; t < kept->whole; t += 2 * HKV_LANES) {
+        hk_vec x[2], out[2];
+
+        HK_UNROLL
+        for (k = 0; k < 2; k++) {
+            const hk_i64 at = t + (hk_i64)k * HKV_LANES;
+            hk_vec weight = hkv_set(1.0f), bias = hkv_set(0.0f);
+
+            if (norm->weight.base)
+                weight = hk_norm_factor(dtype, norm->weight.dtype, norm->weight.base, at);
+            if (norm->bias.base)
+                bias = hk_norm_factor(dtype, norm->bias.dtype, norm->bias.base, at);
+            x[k] = hk_norm_kept_at(dtype, keeps, row, kept, at);
+            out[k] = hk_norm_end(norm, x[k], centre, factor, weight, bias);
+        }
+        hk_channels_put_pair(dtype, y, t, out[0], out[1]);
+        if (sum)
+            hk_channels_put_pair(dtype, sum, t, x[0], x[1]);
+    }
+}
+
+#if HK_HAS_MOVE_PAST
+/* Leaves the caches alone where it can. */
+HK_INLINE void hk_norm_past(char *to, const float *from, hk_i64 bytes)
+{
+    if (to && !hk_move_past(to, (const char *)from, bytes))
+        hk_move(to, (const char *)from, bytes);
+}
+#endif
+
+HK_INLINE void hk_norm_row_plain(hk_u32 dtype, const int keeps, const struct hk_rows_norm *norm,
+                                 hk_i64 i, struct hk_norm_kept *kept)
+{
+    const struct hk_norm_row row = hk_norm_row_get(norm, i);
+    HK_GLOBAL char *const y = hk_row(&norm->y, i), *const sum = hk_row(&norm->sum, i);
+    struct hk_sums sums;
+    float centre = 0.0f, factor;
+    hk_i64 t;
+
+    hk_sums_begin(&sums);
+    hk_norm_keep(dtype, keeps, norm, &row, kept, &sums);
+    if (!norm->rms) {
+        centre = hk_norm_mean(dtype, norm, &row, 0, 0.0f, kept->whole, &sums);
+        hk_sums_begin(&sums);
+        hk_norm_kept_squares(dtype, keeps, norm, &row, kept, centre, &sums);
+    }
+    factor = hk_norm_scale(norm,
+                           hk_norm_mean(dtype, norm, &row, 1, centre, kept->whole, &sums));
+#if HK_HAS_MOVE_PAST
+    if (norm->y.past) {
+        hk_norm_kept_write(dtype, keeps, norm, &row, kept, centre, factor, (char *)kept->y,
+                           sum ? (char *)kept->sum : 0);
+        hk_norm_past(y, kept->y, kept->whole * hk_size(dtype));
+        hk_norm_past(sum, kept->sum, kept->whole * hk_size(dtype));
+    } else
+#endif
+        hk_norm_kept_write(dtype, keeps, norm, &row, kept, centre, factor, y, sum);
+    for (t = kept->whole; t < row.d; t += HKV_LANES)
+        hk_norm_write(norm, i, hk_norm_read(dtype, norm, &row, t), centre, factor, t);
+}
+
+/* A task's rows of one type, all without gaps. */
+HK_INLINE void hk_norm_strip_plain(hk_u32 dtype, const struct hk_rows_norm *norm)
+{
+    const int keeps = dtype != HK_F32 || norm->residual.base;
+    struct hk_norm_kept kept;
+    hk_i64 i;
+
+    kept.whole = hk_min(norm->numbers->d, HK_NORM_ROOM) / HK_NORM_STEP * HK_NORM_STEP;
+    for (i = norm->strip.first; i < norm->strip.first + norm->strip.count; i++)
+        if (keeps)
+            hk_norm_row_plain(dtype, 1, norm, i, &kept);
+        else
+            hk_norm_row_plain(dtype, 0, norm, i, &kept);
 }
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
 {
     hk_i64 task, i;
-    int plain;
 
     HK_TASKS(call, group, task)
     {
@@ -206,18 +342,19 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
         hk_norm_open(call, task, &norm);
         if (norm.numbers->d == 0)
             continue;
-        plain = hk_norm_plain(&norm);
-        for (i = norm.strip.first; i < norm.strip.first + norm.strip.count; i++) {
-#define HK_ROW(type) hk_norm_row_run(type, 1, &norm, i)
-            if (plain)
-                HK_BY(HK_FLOAT_TYPES, norm.x.dtype, HK_ROW);
+        if (hk_norm_plain(&norm)) {
+#define HK_ROW(type) hk_norm_strip_plain(type, &norm)
+            HK_BY(HK_FLOAT_TYPES, norm.x.dtype, HK_ROW);
 #undef HK_ROW
-#define HK_ROW(type) hk_norm_row_run(type, 0, &norm, i)
-            else
-                HK_BY(HK_FLOAT_TYPES, norm.x.dtype, HK_ROW);
+            continue;
+        }
+        for (i = norm.strip.first; i < norm.strip.first + norm.strip.count; i++) {
+#define HK_ROW(type) hk_norm_row_run(type, &norm, i)
+            HK_BY(HK_FLOAT_TYPES, norm.x.dtype, HK_ROW);
 #undef HK_ROW
         }
     }
+    hk_move_past_end();
 }
 
 #endif

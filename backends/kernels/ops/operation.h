@@ -152,6 +152,9 @@ HK_FN HK_GLOBAL char *hk_along(const struct hk_call *call, hk_u32 array, hk_u32 
     return base ? base + i * a->stride[axis] * hk_size(a->dtype) : base;
 }
 
+/* Bytes that all tasks write: so many leave the caches alone (struct hk_rows: past). */
+#define HK_FAR (1u << 25)
+
 /* Rows [head][row][channel] of a batch item: row i begins `row` bytes after row i - 1, its channels
  * are `channel` elements apart. */
 struct hk_rows {

@@ -41,6 +41,18 @@ HK_FN void hk_rope_open(const struct hk_call *call, const struct hk_strip_task *
     rope->sin_channel = sin->stride[5];
 }
 
+/* With one thread the heads follow each other strip by strip, as they share rows of the tables. */
+HK_FN struct hk_strip_task hk_rope_task_get(HK_GLOBAL const struct hk_strip_form *strip,
+                                            hk_i64 task)
+{
+#if HK_THREADS == 1
+    const hk_i64 all = strip->strips * strip->heads, at = task % all;
+
+    task += at % strip->heads * strip->strips + at / strip->heads - at;
+#endif
+    return hk_strip_get(strip, task);
+}
+
 /* ---- a row ---- */
 
 struct hk_rope_row {
@@ -75,53 +87,7 @@ HK_FN void hk_rope_turn(hk_vec c, hk_vec s, hk_vec *a, hk_vec *b)
 }
 
 #if HK_THREADS == 1
-/* to: the type of y, a constant if that of x is y's. */
-HK_INLINE void hk_rope_row_run(hk_u32 dtype, hk_u32 to, const struct hk_rope_strip *rope, hk_i64 i)
-{
-    const struct hk_rope_row row = hk_rope_row_get(rope, i);
-    const hk_i64 pairs = rope->numbers->pairs, d = rope->numbers->d;
-    const hk_i64 from = rope->x.channel, channel = rope->y.channel;
-    const int halves = rope->numbers->kind == HK_ROPE_HALVES;
-    hk_i64 t;
-
-    for (t = 0; t < pairs; t += HKV_LANES) {
-        const hk_i64 first = halves ? t : 2 * t, second = halves ? pairs + t : 2 * t + HKV_LANES;
-        const hk_i64 end = halves ? pairs : 2 * pairs;
-        hk_vec c = hkv_set(hk_float(HK_NAN_WORD)), s = c, x[2];
-
-        x[0] = hk_channels_read(dtype, row.x, from, first, end);
-        x[1] = hk_channels_read(dtype, row.x, from, second, 2 * pairs);
-        if (!halves)
-            hkv_part_pairs(x);
-        if (row.cos) {
-            c = hk_channels_read(HK_F32, row.cos, rope->cos_channel, t, pairs);
-            s = hk_channels_read(HK_F32, row.sin, rope->sin_channel, t, pairs);
-        }
-        hk_rope_turn(c, s, &x[0], &x[1]);
-        if (!halves)
-            hkv_join_pairs(x);
-        hk_channels_write(to, row.y, channel, first, end, x[0]);
-        hk_channels_write(to, row.y, channel, second, 2 * pairs, x[1]);
-    }
-    for (t = 2 * pairs; t < d; t += HKV_LANES)
-        hk_channels_write(to, row.y, channel, t, d, hk_channels_read(dtype, row.x, from, t, d));
-}
-
-HK_FN void hk_rope_strip_run(const struct hk_rope_strip *rope, hk_i64 first, hk_i64 count)
-{
-    hk_i64 i;
-
-    for (i = first; i < first + count; i++) {
-#define HK_ROW(type) hk_rope_row_run(type, type, rope, i)
-        if (rope->x.dtype == rope->y.dtype)
-            HK_BY(HK_FLOAT_TYPES, rope->x.dtype, HK_ROW);
-#undef HK_ROW
-#define HK_ROW(type) hk_rope_row_run(type, rope->y.dtype, rope, i)
-        else
-            HK_BY(HK_FLOAT_TYPES, rope->x.dtype, HK_ROW);
-#undef HK_ROW
-    }
-}
+#include "rope_lanes.h"
 #else
 #include "rope_threads.h"
 #endif
@@ -133,7 +99,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
     HK_TASKS(call, group, task)
     {
         const struct hk_strip_task strip =
-            hk_strip_get(&HK_NUMBERS(call, struct hk_rope)->strip, task);
+            hk_rope_task_get(&HK_NUMBERS(call, struct hk_rope)->strip, task);
         struct hk_rope_strip rope;
 
         if (HK_NUMBERS(call, struct hk_rope)->d == 0) /* any number of rows */

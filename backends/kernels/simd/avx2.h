@@ -13,6 +13,7 @@
 #define HK_TILE_ROWS 6
 #define HKV_TILE 2
 #define HKV_WEIGHTS 2
+#define HKV_WIDE 4
 
 typedef __m256 hk_vec;
 typedef __m256 hk_vmask;        /* all ones or zero */
@@ -398,15 +399,63 @@ HK_INLINE void hkv_store_f16(hk_u16 *p, hk_vec a)
                     0x7e00);
 }
 
-HK_INLINE void hkv_store_bf16(hk_u16 *p, hk_vec a)
+/* Words whose upper halves are the nearest bf16. */
+HK_INLINE __m256i hk_round_bf16(hk_vec a)
 {
     const __m256i word = _mm256_castps_si256(a);
     const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(word, 16), _mm256_set1_epi32(1));
-    const __m256i half = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
-    const __m256i wide = _mm256_srli_epi32(_mm256_add_epi32(word, half), 16);
+
+    return _mm256_add_epi32(word, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+}
+
+HK_INLINE void hkv_store_bf16(hk_u16 *p, hk_vec a)
+{
+    const __m256i wide = _mm256_srli_epi32(hk_round_bf16(a), 16);
 
     hk_store_halves(p, a, _mm_packus_epi32(_mm256_castsi256_si128(wide),
                                            _mm256_extracti128_si256(wide, 1)), 0x7fc0);
+}
+
+/* Two vectors at once; those with a NaN, which are rare, go as one by one. */
+#define HKV_STORE_PAIRS 1
+HK_INLINE void hk_store_half_pair(hk_u16 *p, __m256i halves)
+{
+    const __m256i zeros = _mm256_cmpeq_epi16(halves, _mm256_set1_epi16((short)0x8000));
+
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm256_andnot_si256(zeros, halves));
+}
+
+HK_INLINE int hk_any_nan(hk_vec a, hk_vec b)
+{
+    return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q));
+}
+
+HK_INLINE void hkv_store_pair_f16(hk_u16 *p, hk_vec a, hk_vec b)
+{
+    const int nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+
+    if (hk_any_nan(a, b)) {
+        hkv_store_f16(p, a);
+        hkv_store_f16(p + 8, b);
+        return;
+    }
+    hk_store_half_pair(p, _mm256_inserti128_si256(
+                              _mm256_castsi128_si256(_mm256_cvtps_ph(a, nearest)),
+                              _mm256_cvtps_ph(b, nearest), 1));
+}
+
+HK_INLINE void hkv_store_pair_bf16(hk_u16 *p, hk_vec a, hk_vec b)
+{
+    __m256i halves;
+
+    if (hk_any_nan(a, b)) {
+        hkv_store_bf16(p, a);
+        hkv_store_bf16(p + 8, b);
+        return;
+    }
+    halves = _mm256_packus_epi32(_mm256_srli_epi32(hk_round_bf16(a), 16),
+                                 _mm256_srli_epi32(hk_round_bf16(b), 16));
+    hk_store_half_pair(p, _mm256_permute4x64_epi64(halves, 0xd8));
 }
 
 HK_INLINE void hkv_store_i8(hk_i8 *p, hk_vec a)

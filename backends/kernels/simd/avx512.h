@@ -13,6 +13,7 @@
 #define HK_TILE_ROWS 6
 #define HKV_TILE 4
 #define HKV_WEIGHTS 4
+#define HKV_WIDE 4
 
 typedef __m512 hk_vec;
 typedef __mmask16 hk_vmask;
@@ -427,14 +428,57 @@ HK_INLINE void hkv_store_f16(hk_u16 *p, hk_vec a)
                     0x7e00);
 }
 
-HK_INLINE void hkv_store_bf16(hk_u16 *p, hk_vec a)
+/* Words whose upper halves are the nearest bf16. */
+HK_INLINE __m512i hk_round_bf16(hk_vec a)
 {
     const __m512i word = _mm512_castps_si512(a);
     const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(word, 16), _mm512_set1_epi32(1));
-    const __m512i half = _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff));
-    const __m512i wide = _mm512_srli_epi32(_mm512_add_epi32(word, half), 16);
+
+    return _mm512_add_epi32(word, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+}
+
+HK_INLINE void hkv_store_bf16(hk_u16 *p, hk_vec a)
+{
+    const __m512i wide = _mm512_srli_epi32(hk_round_bf16(a), 16);
 
     hk_store_halves(p, a, _mm512_cvtepi32_epi16(wide), 0x7fc0);
+}
+
+/* Two vectors at once; those with a NaN, which are rare, go as one by one. */
+#define HKV_STORE_PAIRS 1
+HK_INLINE void hk_store_half_pair(hk_u16 *p, __m512i halves)
+{
+    const __mmask32 kept = _mm512_cmpneq_epi16_mask(halves, _mm512_set1_epi16((short)0x8000));
+
+    _mm512_storeu_si512(p, _mm512_maskz_mov_epi16(kept, halves));
+}
+
+HK_INLINE void hkv_store_pair_f16(hk_u16 *p, hk_vec a, hk_vec b)
+{
+    const int nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+
+    if (_mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q)) {
+        hkv_store_f16(p, a);
+        hkv_store_f16(p + 16, b);
+        return;
+    }
+    hk_store_half_pair(p, _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtps_ph(a, nearest)),
+                                             _mm512_cvtps_ph(b, nearest), 1));
+}
+
+HK_INLINE void hkv_store_pair_bf16(hk_u16 *p, hk_vec a, hk_vec b)
+{
+    const __m512i in_order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    __m512i halves;
+
+    if (_mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q)) {
+        hkv_store_bf16(p, a);
+        hkv_store_bf16(p + 16, b);
+        return;
+    }
+    halves = _mm512_packus_epi32(_mm512_srli_epi32(hk_round_bf16(a), 16),
+                                 _mm512_srli_epi32(hk_round_bf16(b), 16));
+    hk_store_half_pair(p, _mm512_permutexvar_epi64(in_order, halves));
 }
 
 HK_INLINE void hkv_store_i8(hk_i8 *p, hk_vec a)
