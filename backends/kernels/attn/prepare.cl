@@ -5,6 +5,7 @@
  * the keys and rows they name. A group is one item and source, or the counters of tasks. Entries
  * are in use up to the first that makes no sense, which each thread looks for among its own.
  */
+#define HK_IN_REGISTERS (HK_THREADS > 1)
 #include "call.h"
 
 #define HK_HAS_SHARED 1
@@ -13,6 +14,11 @@ enum { HK_LIST_KEYS, HK_LIST_ROWS, HK_LISTS_OF_SOURCE };
 
 struct hk_shared {
     hk_i64 end[HK_LISTS_OF_SOURCE][HK_THREADS]; /* a thread's first entry that makes no sense */
+#if HK_IN_REGISTERS
+    HK_GLOBAL char *buffer[HK_BUFFERS];
+    hk_u32 item[4];
+    hk_i64 value[1];
+#endif
 };
 
 /* An ascending list of numbers below `bound`, and the bit set that they go to. */

@@ -432,7 +432,7 @@ HK_INLINE int hk_any_nan(hk_vec a, hk_vec b)
 
 HK_INLINE void hkv_store_pair_f16(hk_u16 *p, hk_vec a, hk_vec b)
 {
-    const int nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    enum { NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
 
     if (hk_any_nan(a, b)) {
         hkv_store_f16(p, a);
@@ -440,8 +440,8 @@ HK_INLINE void hkv_store_pair_f16(hk_u16 *p, hk_vec a, hk_vec b)
         return;
     }
     hk_store_half_pair(p, _mm256_inserti128_si256(
-                              _mm256_castsi128_si256(_mm256_cvtps_ph(a, nearest)),
-                              _mm256_cvtps_ph(b, nearest), 1));
+                              _mm256_castsi128_si256(_mm256_cvtps_ph(a, NEAREST)),
+                              _mm256_cvtps_ph(b, NEAREST), 1));
 }
 
 HK_INLINE void hkv_store_pair_bf16(hk_u16 *p, hk_vec a, hk_vec b)

@@ -455,15 +455,15 @@ HK_INLINE void hk_store_half_pair(hk_u16 *p, __m512i halves)
 
 HK_INLINE void hkv_store_pair_f16(hk_u16 *p, hk_vec a, hk_vec b)
 {
-    const int nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    enum { NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
 
     if (_mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q)) {
         hkv_store_f16(p, a);
         hkv_store_f16(p + 16, b);
         return;
     }
-    hk_store_half_pair(p, _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtps_ph(a, nearest)),
-                                             _mm512_cvtps_ph(b, nearest), 1));
+    hk_store_half_pair(p, _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtps_ph(a, NEAREST)),
+                                             _mm512_cvtps_ph(b, NEAREST), 1));
 }
 
 HK_INLINE void hkv_store_pair_bf16(hk_u16 *p, hk_vec a, hk_vec b)
