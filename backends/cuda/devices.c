@@ -235,7 +235,7 @@ heed_status heed_cuda_attach(void *opened, uint32_t index, void *context, void *
     const int ordinal = context != NULL ? (int)(uintptr_t)native : (int)index;
     const char *reason;
     heed_status status;
-    int n, code, processors = 0;
+    int n, code, processors = 0, ends = 0;
 
     state->common.base.traits = (struct heed_device_traits){
         .shape = HEED_SHAPE_WORKGROUP, .tile_rows = 6, .group_rows = GROUP_ROWS,
@@ -252,7 +252,10 @@ heed_status heed_cuda_attach(void *opened, uint32_t index, void *context, void *
     if (code == 0)
         code = state->driver->device_attribute(&processors, HEED_CU_DEVICE_MULTIPROCESSORS,
                                                state->device);
+    if (code == 0)
+        code = state->driver->device_attribute(&ends, HEED_CU_DEVICE_KERNELS_END, state->device);
     state->common.base.traits.workers = processors > 0 ? (uint32_t)processors : 1;
+    state->common.base.traits.endless = ends == 0;
     status = heed_cuda_check(state, code, "cuDeviceGet", detail);
     state->common.base.traits.mma = heed_unit_suggested(&(struct heed_unit_hints){
         .vendor = HEED_VENDOR_NVIDIA, .capability = (uint32_t)state->capability });

@@ -279,7 +279,10 @@ static heed_status prepare(void *opened, struct heed_gemm_plan *plan,
     plan->prepared = prepared;
     status = heed_cuda_enter(state, detail);
     if (status >= 0) {
+        const int mode = heed_cuda_capture_set(state, HEED_CU_CAPTURE_RELAXED);
+
         status = fill(state, plan, prepared, detail);
+        (void)heed_cuda_capture_set(state, mode);
         heed_cuda_leave(state);
     }
     if (status < 0)

@@ -73,6 +73,7 @@ struct heed_device_traits {
     uint32_t processor;     /* HK_PROCESSOR: 1 where a processor poses as a GPU */
     uint32_t late;          /* 1: kernels are compiled when a plan needs them: the smaller the
                              * better */
+    uint32_t endless;       /* 1: the system ends no kernel for taking long */
     uint32_t large;         /* 1: has only kernels with HEED_BUFFERS_LARGE */
 };
 

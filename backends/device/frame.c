@@ -80,17 +80,19 @@ static double seconds_of(const struct heed_plan *plan, const struct heed_device_
     return products > traffic ? products : traffic;
 }
 
-/* Groups at once: for about a second, and no more work-items than 32 bits count, for drivers that
- * count so. */
+/* Groups at once: no more work-items than 32 bits count, for drivers that count so; where long
+ * kernels are ended, for about a second, but enough for all units: fewer would take as long. */
 static uint64_t slice_find(const struct heed_kernel_launch *launch, double seconds,
                            const struct heed_device_traits *traits)
 {
+    const double some = (double)launch->groups / seconds,
+                 least = (double)traits->workers * HEED_TUNE_UNIT_GROUPS;
     uint64_t most = UINT32_MAX / launch->threads;
 
+    if (seconds > 1 && !traits->endless && (some > least ? some : least) < (double)most)
+        most = (uint64_t)(some > least ? some : least) + 1;
     if (traits->processor && most > HEED_TUNE_FEW_GROUPS)
         most = HEED_TUNE_FEW_GROUPS;
-    if (seconds > 1 && (double)launch->groups / seconds < (double)most)
-        most = (uint64_t)((double)launch->groups / seconds) + 1;
     return most;
 }
 

@@ -258,13 +258,21 @@ heed_status heed_offload_gemm_test(heed_device *device, const struct heed_gemm *
 /* ---- for people ---- */
 
 /* The first reason not to use the library that its tests have found; "": none. */
-static void reason_find(struct heed_offload_state *state, char *to, size_t size)
+static bool reason_find(struct heed_offload_state *state, char *to, size_t size)
 {
+    bool works = false;
+
     to[0] = '\0';
     pthread_mutex_lock(&testing);
-    for (int i = 0; i < HEED_OFFLOAD_GEMMS && to[0] == '\0'; i++)
-        snprintf(to, size, "%s", state->gemm[i].reason);
+    for (int i = 0; i < HEED_OFFLOAD_GEMMS; i++) {
+        const struct heed_offload_verdict *const verdict = &state->gemm[i];
+
+        works = works || (verdict->known && verdict->reason[0] == '\0');
+        if (to[0] == '\0')
+            snprintf(to, size, "%s", verdict->reason);
+    }
     pthread_mutex_unlock(&testing);
+    return works;
 }
 
 heed_status heed_offload_gemm(const heed_device *device, uint32_t open, char *text, size_t size)
@@ -276,15 +284,17 @@ heed_status heed_offload_gemm(const heed_device *device, uint32_t open, char *te
                                                    : HEED_SHAPE_WORKGROUP;
     char library[HEED_GEMM_TEXT], reason[HEED_GEMM_TEXT] = "";
     heed_status status = HEED_OK;
+    bool works = false;
 
     if (shape != HEED_SHAPE_WORKGROUP)
         return HEED_E_UNSUPPORTED;
     if (!vendor->driver.gemm->describe(library))
         status = HEED_E_NOT_FOUND;
     else if (open)
-        reason_find(state, reason, sizeof reason);
-    if (reason[0] != '\0')
+        works = reason_find(state, reason, sizeof reason);
+    if (reason[0] != '\0' && !works)
         status = HEED_E_NOT_FOUND;
-    snprintf(text, size, "%s%s%s", library, reason[0] != '\0' ? " is not used: " : "", reason);
+    snprintf(text, size, "%s%s%s", library,
+             reason[0] == '\0' ? "" : works ? ", not for all types: " : " is not used: ", reason);
     return status;
 }

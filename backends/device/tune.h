@@ -33,6 +33,7 @@
  * they end in about a second, as drivers end those that take long: 2 s on Windows. */
 #define HEED_TUNE_UNIT_FLOPS 5e9
 #define HEED_TUNE_UNIT_BYTES 5e8
+#define HEED_TUNE_UNIT_GROUPS 8     /* that lie on a unit together, or more */
 #define HEED_TUNE_FEW_GROUPS 16     /* at once where a processor poses as a GPU, for tests */
 #define HEED_TUNE_SCRATCH_GROUPS 512    /* work-groups of an operation whose groups have scratch */
 

@@ -34,7 +34,7 @@ static struct heed_library library = {
 
 /* Values of the vendor's enums. */
 enum { ROW_MAJOR = 101, AS_IT_IS = 111, TRANSPOSED = 112 };
-enum { FLOAT = 4, SPAN_MAX = 1 << 30 }; /* bytes; elements */
+enum { FLOAT = 4, SPAN_MAX = 1 << 30, SPAN_FREE = 1 << 20 }; /* bytes; elements */
 
 void heed_clblast_set(const struct heed_clblast_api *api, const char *reason)
 {
@@ -64,10 +64,28 @@ static bool describe(char text[HEED_GEMM_TEXT])
     return true;
 }
 
-/* Its kernels count elements with 32 bits, those that tiles are filled up with included. */
+/* Its kernels count elements with 32 bits. */
 static bool is_small(const struct heed_gemm_matrix *matrix)
 {
     return matrix->span < SPAN_MAX;
+}
+
+/* Elements of a matrix as it lies in the workspace: of whole tiles, of 128 at most. */
+static double padded(int64_t rows, int64_t columns)
+{
+    return ((double)rows + 127) * ((double)columns + 127);
+}
+
+/* Matrices are copied to whole tiles. Those that are thin become many times as large, and are no
+ * work for a library. */
+static bool is_stout(const struct heed_gemm *gemm)
+{
+    const double a = padded(gemm->m, gemm->k), b = padded(gemm->n, gemm->k),
+                 c = padded(gemm->m, gemm->n);
+    const double bare = (double)gemm->m * (double)gemm->k + (double)gemm->n * (double)gemm->k +
+                        (double)gemm->m * (double)gemm->n;
+
+    return a < SPAN_MAX && b < SPAN_MAX && c < SPAN_MAX && a + b + c < 4 * bare + SPAN_FREE;
 }
 
 static bool takes(const void *state, const struct heed_gemm *gemm, const char **reason)
@@ -77,7 +95,10 @@ static bool takes(const void *state, const struct heed_gemm *gemm, const char **
     if (gemm->a.dtype != HEED_F32 || gemm->b.dtype != HEED_F32 || gemm->c.dtype != HEED_F32)
         return false;
     *reason = "clblast: a matrix has 2^30 elements or more";
-    return is_small(&gemm->a) && is_small(&gemm->b) && is_small(&gemm->c);
+    if (!is_small(&gemm->a) || !is_small(&gemm->b) || !is_small(&gemm->c))
+        return false;
+    *reason = "clblast: tiles of its kernels are far larger than the matrices";
+    return is_stout(gemm);
 }
 
 /* b is n x k to heed and k x n to BLAS. */
@@ -161,7 +182,7 @@ static heed_status part_open(const struct heed_opencl_state *d, const heed_buf *
     *part = (struct part){ .memory = at->handle, .offset = (size_t)(at->offset / FLOAT) };
     if (does)
         return HEED_OK;
-    part->made = d->api->CreateSubBuffer(at->handle, HEED_CL_MEM_READ_WRITE,
+    part->made = d->api->CreateSubBuffer(at->handle, 0 /* those of the buffer */,
                                          HEED_CL_BUFFER_CREATE_TYPE_REGION, region, &code);
     part->memory = part->made;
     part->offset = (size_t)(rest / FLOAT);
@@ -187,18 +208,20 @@ static bool is_shared(const struct heed_gemm_place *at)
 }
 
 /* CLBlast takes the workspace from its first byte on. A buffer and a part of it must not be used at
- * once, so where matrices lie in the same memory, CLBlast makes a workspace: NULL. */
+ * once, so where matrices lie in the same memory, CLBlast makes a workspace: NULL. So it does where
+ * the workspace is a part of a buffer itself, of which there are no parts. */
 static heed_status workspace_open(const struct heed_opencl_state *d,
                                   const struct heed_gemm_plan *plan,
-                                  const struct heed_gemm_place *at, struct part *part,
-                                  struct heed_error_detail *detail)
+                                  const struct heed_gemm_place *at, struct part *part)
 {
     const bool whole = at->workspace.offset == 0;
 
     if (plan->workspace_size == 0 || (!whole && is_shared(at)))
         return HEED_OK;
-    return part_open(d, &at->workspace, (size_t)plan->workspace_size, plan->workspace_align, whole,
-                     part, detail);
+    if (part_open(d, &at->workspace, (size_t)plan->workspace_size, plan->workspace_align, whole,
+                  part, NULL) < 0)
+        *part = (struct part){ .memory = NULL };
+    return HEED_OK;
 }
 
 static heed_status parts_open(const struct heed_opencl_state *d, const struct heed_gemm_plan *plan,
@@ -213,7 +236,7 @@ static heed_status parts_open(const struct heed_opencl_state *d, const struct he
         status = matrix_open(d, &at->b, &gemm->b, align, &part[B], detail);
     if (status >= 0)
         status = matrix_open(d, &at->c, &gemm->c, align, &part[C], detail);
-    return status < 0 ? status : workspace_open(d, plan, at, &part[WORKSPACE], detail);
+    return status < 0 ? status : workspace_open(d, plan, at, &part[WORKSPACE]);
 }
 
 static heed_status enqueue(void *state, void *queue, const struct heed_gemm_plan *plan,

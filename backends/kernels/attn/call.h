@@ -93,6 +93,16 @@ HK_FN HK_GLOBAL const char *hk_slot(const struct hk_call *call, hk_u32 slot)
 /* ---- slots ---- */
 
 #if HK_IN_REGISTERS
+/* Of one thread, with a barrier behind it. */
+HK_FN void hk_item_set(HK_GLOBAL const struct hk_plan *plan, hk_i64 b, HK_LOCAL hk_u32 *item)
+{
+    const hk_u32 y = (hk_u32)plan->batch[1], z = (hk_u32)plan->batch[2];
+
+    item[0] = (hk_u32)b / z / y;
+    item[1] = (hk_u32)b / z % y;
+    item[2] = (hk_u32)b % z;
+}
+
 HK_FN hk_i64 hk_item_at(HK_LOCAL const hk_u32 *item, HK_GLOBAL const hk_i64 *stride)
 {
     hk_i64 at = 0;

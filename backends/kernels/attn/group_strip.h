@@ -60,13 +60,8 @@ HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
 #endif
     hk_task_find(call, task, &at);
     HK_EACH(id) {
-        if (id == 0) {
-            const hk_u32 y = (hk_u32)call->plan->batch[1], z = (hk_u32)call->plan->batch[2];
-
-            shared->item[0] = (hk_u32)at.b / z / y;
-            shared->item[1] = (hk_u32)at.b / z % y;
-            shared->item[2] = (hk_u32)at.b % z;
-        }
+        if (id == 0)
+            hk_item_set(call->plan, at.b, shared->item);
     }
     HK_BARRIER();
     HK_EACH(id) {

@@ -11,6 +11,7 @@
 #define HK_HAS_SHARED 1
 
 enum { HK_LIST_KEYS, HK_LIST_ROWS, HK_LISTS_OF_SOURCE };
+enum { HK_LIST_OPEN, HK_LIST_LOOK, HK_LIST_PUT, HK_LIST_STEPS };        /* with barriers between */
 
 struct hk_shared {
     hk_i64 end[HK_LISTS_OF_SOURCE][HK_THREADS]; /* a thread's first entry that makes no sense */
@@ -100,7 +101,7 @@ HK_FN void hk_lists_step(const struct hk_call *call, hk_i64 b, hk_u32 s, int ste
         hk_i64 n = list.n;
         hk_i32 i;
 
-        if (step == 0) {
+        if (step == HK_LIST_LOOK) {
             shared->end[which][id] = hk_list_look(&list, id);
             continue;
         }
@@ -118,15 +119,20 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     const hk_i64 b = plan->n_sources ? group / plan->n_sources : 0;
     const hk_u32 s = plan->n_sources ? (hk_u32)(group % plan->n_sources) : 0;
     HK_GLOBAL hk_i32 *counter = (HK_GLOBAL hk_i32 *)(call->work + plan->counter_at);
+    const int there = s < plan->n_sources && b < plan->n_batch;
     HK_THREAD_ID(id);
     int step;
 
-    for (step = 0; step < 2; step++) {
+    for (step = 0; step < HK_LIST_STEPS; step++) {
         HK_EACH(id)
         {
-            if (group == 0 && step == 0 && id == 0)
+            if (group == 0 && step == HK_LIST_OPEN && id == 0)
                 counter[0] = counter[1] = 0;
-            if (s < plan->n_sources && b < plan->n_batch)
+#if HK_IN_REGISTERS
+            if (there && step == HK_LIST_OPEN && id == 0)
+                hk_item_set(plan, b, shared->item);
+#endif
+            if (there && step != HK_LIST_OPEN)
                 hk_lists_step(call, b, s, step, id, shared);
         }
         HK_BARRIER_ALL();

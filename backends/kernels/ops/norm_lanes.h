@@ -317,22 +317,23 @@ HK_INLINE void hk_norm_row_plain(hk_u32 dtype, const int keeps, const struct hk_
 }
 
 /* A task's rows of one type, all without gaps. */
-HK_INLINE void hk_norm_strip_plain(hk_u32 dtype, const struct hk_rows_norm *norm)
+HK_INLINE void hk_norm_strip_plain(hk_u32 dtype, const struct hk_rows_norm *norm,
+                                   struct hk_norm_kept *kept)
 {
     const int keeps = dtype != HK_F32 || norm->residual.base;
-    struct hk_norm_kept kept;
     hk_i64 i;
 
-    kept.whole = hk_min(norm->numbers->d, HK_NORM_ROOM) / HK_NORM_STEP * HK_NORM_STEP;
+    kept->whole = hk_min(norm->numbers->d, HK_NORM_ROOM) / HK_NORM_STEP * HK_NORM_STEP;
     for (i = norm->strip.first; i < norm->strip.first + norm->strip.count; i++)
         if (keeps)
-            hk_norm_row_plain(dtype, 1, norm, i, &kept);
+            hk_norm_row_plain(dtype, 1, norm, i, kept);
         else
-            hk_norm_row_plain(dtype, 0, norm, i, &kept);
+            hk_norm_row_plain(dtype, 0, norm, i, kept);
 }
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
 {
+    struct hk_norm_kept kept;       /* one for all types: stacks may be small */
     hk_i64 task, i;
 
     HK_TASKS(call, group, task)
@@ -343,7 +344,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
         if (norm.numbers->d == 0)
             continue;
         if (hk_norm_plain(&norm)) {
-#define HK_ROW(type) hk_norm_strip_plain(type, &norm)
+#define HK_ROW(type) hk_norm_strip_plain(type, &norm, &kept)
             HK_BY(HK_FLOAT_TYPES, norm.x.dtype, HK_ROW);
 #undef HK_ROW
             continue;
