@@ -85,12 +85,15 @@ static double seconds_of(const struct heed_plan *plan, const struct heed_device_
 static uint64_t slice_find(const struct heed_kernel_launch *launch, double seconds,
                            const struct heed_device_traits *traits)
 {
-    const double some = (double)launch->groups / seconds,
-                 least = (double)traits->workers * HEED_TUNE_UNIT_GROUPS;
+    const double least = (double)traits->workers * HEED_TUNE_UNIT_GROUPS;
     uint64_t most = UINT32_MAX / launch->threads;
 
-    if (seconds > 1 && !traits->endless && (some > least ? some : least) < (double)most)
-        most = (uint64_t)(some > least ? some : least) + 1;
+    if (seconds > 1 && !traits->endless) {
+        const double fair = (double)launch->groups / seconds, some = fair > least ? fair : least;
+
+        if (some < (double)most)
+            most = (uint64_t)some + 1;
+    }
     if (traits->processor && most > HEED_TUNE_FEW_GROUPS)
         most = HEED_TUNE_FEW_GROUPS;
     return most;
