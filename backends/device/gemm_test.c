@@ -257,7 +257,7 @@ heed_status heed_offload_gemm_test(heed_device *device, const struct heed_gemm *
 
 /* ---- for people ---- */
 
-/* Has the library passed a test? to: the first reason not to use it that a test has found, or "". */
+/* Has the library passed a test? to: the first reason not to use it that a test found, or "". */
 static bool reason_find(struct heed_offload_state *state, char *to, size_t size)
 {
     bool works = false;

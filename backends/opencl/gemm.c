@@ -111,7 +111,9 @@ static int transposed(const struct heed_gemm_matrix *matrix, bool second)
  * what it complains of. */
 static heed_status status_of(int code, const char *call, struct heed_error_detail *detail)
 {
-    return heed_opencl_status(code, call, detail);
+    const heed_status status = heed_opencl_status(code, call, detail);
+
+    return status == HEED_E_DEVICE_LOST ? HEED_E_DEVICE : status;
 }
 
 /* Matrices that begin with their buffer may need less: these do not. */
@@ -190,12 +192,16 @@ static heed_status part_open(const struct heed_opencl_state *d, const heed_buf *
 }
 
 /* Its kernels count elements of a buffer with 32 bits. */
+static bool is_far(const heed_buf *at)
+{
+    return at->offset / FLOAT >= SPAN_MAX;
+}
+
 static heed_status matrix_open(const struct heed_opencl_state *d, const heed_buf *at,
                                const struct heed_gemm_matrix *matrix, uint64_t align,
                                struct part *part, struct heed_error_detail *detail)
 {
-    return part_open(d, at, (size_t)matrix->span * FLOAT, align, at->offset / FLOAT < SPAN_MAX,
-                     part, detail);
+    return part_open(d, at, (size_t)matrix->span * FLOAT, align, !is_far(at), part, detail);
 }
 
 enum { A, B, C, WORKSPACE, PARTS };
@@ -224,13 +230,31 @@ static heed_status workspace_open(const struct heed_opencl_state *d,
     return HEED_OK;
 }
 
+/* A matrix that begins so far in its buffer that it needs a part, beside another in that buffer. */
+static bool is_beside(const heed_buf *at, const heed_buf *other)
+{
+    return is_far(at) && at->handle == other->handle;
+}
+
+static bool parts_clash(const struct heed_gemm_place *at)
+{
+    return is_beside(&at->a, &at->b) || is_beside(&at->a, &at->c) || is_beside(&at->b, &at->a) ||
+           is_beside(&at->b, &at->c) || is_beside(&at->c, &at->a) || is_beside(&at->c, &at->b);
+}
+
 static heed_status parts_open(const struct heed_opencl_state *d, const struct heed_gemm_plan *plan,
                               const struct heed_gemm_place *at, struct part part[PARTS],
                               struct heed_error_detail *detail)
 {
     const struct heed_gemm *const gemm = &plan->form;
     const uint64_t align = plan->workspace_align;
-    heed_status status = matrix_open(d, &at->a, &gemm->a, align, &part[A], detail);
+    heed_status status;
+
+    if (parts_clash(at)) {
+        heed_offload_say(detail, "CLBlast: a matrix beyond 4 GiB of a buffer that has another");
+        return HEED_E_UNSUPPORTED;
+    }
+    status = matrix_open(d, &at->a, &gemm->a, align, &part[A], detail);
 
     if (status >= 0)
         status = matrix_open(d, &at->b, &gemm->b, align, &part[B], detail);
