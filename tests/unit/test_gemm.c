@@ -241,6 +241,25 @@ TEST(products_follow_each_other_in_any_queue)
     require_barriers(true);
 }
 
+/* Nothing is enqueued: CLBlast would want a part of the buffer, beside the whole. */
+TEST(far_matrices_want_a_buffer_of_their_own)
+{
+    heed_device *const device = gemm_begin(&vendors[OPENCL]);
+    struct product p = product_make(device, &shapes[0]);
+    heed_linear_args args = { .size = sizeof args, .x = p.bufs[X], .w = p.bufs[W], .y = p.bufs[X] };
+
+    args.run.workspace = p.bufs[WORK];
+    args.run.workspace_size = p.props.workspace_size;
+    args.y.offset = UINT64_C(1) << 32;
+    fake_opencl.n_commands = 0;
+    ck_assert_int_eq(heed_linear_run(p.plan, p.queue, &args, NULL, &p.report),
+                     HEED_E_UNSUPPORTED);
+    ck_assert_msg(strstr(p.report.message, "beyond 4 GiB") != NULL, "%s", p.report.message);
+    ck_assert_uint_eq(fake_opencl.n_commands, 0);
+    product_finish(&p);
+    gemm_end();
+}
+
 /* Both choices of cuBLASLt are used as the places allow; the fake looks at the places. */
 TEST(places_choose_the_way)
 {
