@@ -19,6 +19,15 @@ static heed_runtime *rt;
 static struct heed_cuda_state state;
 static bool all;
 
+/* No driver is here. One newer than every compiler lets each of them compile. */
+static int newest(int *version)
+{
+    *version = 999990;
+    return 0;
+}
+
+static const struct heed_cuda_api no_driver = { .driver_version = newest };
+
 static void set_up(void)
 {
     ck_assert_int_eq(heed_runtime_create(NULL, &rt, NULL), HEED_OK);
@@ -30,6 +39,7 @@ static void set_up(void)
     state.common.base.traits.group_rows = 64;
     state.common.base.traits.group_sums = 64;
     state.common.base.traits.mma = 1;
+    state.driver = &no_driver;
     state.capability = 90;
 }
 
