@@ -45,6 +45,7 @@ static void begin(uint32_t index, const struct heed_services *services, void *st
                     (struct heed_device_traits){
                         .shape = HEED_SHAPE_LANES,
                         .workers = services->executor->width,
+                        .halves = device_isa(index)->halves,
                         .large = 1,
                     },
                     device_isa(index)->kernels);

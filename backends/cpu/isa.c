@@ -5,6 +5,7 @@
  * processors: a new one is a row in backends/meson.build and a header in kernels/simd, and here a
  * refuse_NAME where not all processors of the family have it.
  */
+#define _DEFAULT_SOURCE /* syscall */
 #include "isa.h"
 
 #include "backends/host_kernels.h"
@@ -14,6 +15,10 @@
 
 #if defined __x86_64__
 #include <cpuid.h>
+#if defined __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 /* State components the operating system saves (Intel SDM volume 1, 13.3). */
 static uint64_t saved_state(void)
@@ -68,6 +73,48 @@ static const char *refuse_avx512(void)
     return (saved_state() & 0xe6) == 0xe6 ? NULL
                                           : "the operating system does not save AVX-512 registers";
 }
+
+/* Leaf 7, sub-leaf 0 edx and sub-leaf 1 eax. */
+enum { AMX_BF16 = 1u << 22, AMX_TILE = 1u << 24, AVX512_BF16 = 1u << 5 };
+
+static const char *refuse_avx512bf16(void)
+{
+    uint32_t a = 0, b, c, d;
+    const char *reason = refuse_avx512();
+
+    if (reason)
+        return reason;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX512_BF16)
+               ? NULL
+               : "the processor lacks AVX512-BF16";
+}
+
+/* Linux lets a process use tiles if it asks (Documentation/arch/x86/xstate.rst). */
+static bool tiles_allowed(void)
+{
+#if defined __linux__
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+#else
+    return false;
+#endif
+}
+
+static const char *refuse_amx(void)
+{
+    const uint32_t need = AMX_BF16 | AMX_TILE;
+    uint32_t a, b, c, d = 0;
+    const char *reason = refuse_avx512bf16();
+
+    if (reason)
+        return reason;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & need) != need)
+        return "the processor lacks AMX-BF16";
+    if ((saved_state() & 0x60000) != 0x60000)
+        return "the operating system does not save AMX tiles";
+    return tiles_allowed() ? NULL : "the operating system refuses AMX tiles";
+}
 #endif
 
 static const char *refuse_none(void)
@@ -77,20 +124,30 @@ static const char *refuse_none(void)
 
 /* backends/host_kernels.h: HEED_CPU_ISAS(OF) is OF(name, description, refuse) of what is compiled
  * in, ascending, and HEED_HOST_KERNELS(OF, name) is OF(row, name) of the rows of kernels.def that
- * hosts run. All are compiled for many buffers only. */
+ * hosts run; HEED_CPU_UNITS(OF) is OF(name, instruction set, description, refuse) of those with a
+ * unit for pairs of bf16, ascending, which have the kernels of the instruction set, and
+ * HEED_HALVES_KERNELS(OF, name) is OF(row, name) of the rows that they have besides. All are
+ * compiled for many buffers only. */
 #define DECLARE(row, isa) extern heed_host_kernel heed_kernel_##row##_##isa;
 #define DECLARE_ISA(isa, text, refuse) HEED_HOST_KERNELS(DECLARE, isa)
+#define DECLARE_UNIT(unit, isa, text, refuse) HEED_HALVES_KERNELS(DECLARE, unit)
 HEED_CPU_ISAS(DECLARE_ISA)
+HEED_CPU_UNITS(DECLARE_UNIT)
 
 #define KERNEL(row, isa) [HEED_KERNEL_##row] = { NULL, heed_kernel_##row##_##isa },
 #define ISA(isa, text, refuse)                                                                     \
-    { #isa, text, refuse_##refuse, { HEED_HOST_KERNELS(KERNEL, isa) } },
-static const struct heed_cpu_isa rows[] = { HEED_CPU_ISAS(ISA) };
+    { #isa, text, refuse_##refuse, { HEED_HOST_KERNELS(KERNEL, isa) }, false },
+#define UNIT(unit, isa, text, refuse)                                                              \
+    { #unit, text, refuse_##refuse,                                                                \
+      { HEED_HOST_KERNELS(KERNEL, isa) HEED_HALVES_KERNELS(KERNEL, unit) }, true },
+static const struct heed_cpu_isa rows[] = { HEED_CPU_ISAS(ISA) HEED_CPU_UNITS(UNIT) };
 
 #undef DECLARE
 #undef DECLARE_ISA
+#undef DECLARE_UNIT
 #undef KERNEL
 #undef ISA
+#undef UNIT
 
 #define N_ROWS (sizeof rows / sizeof *rows)
 
@@ -111,6 +168,8 @@ const char *heed_isa_refuse(const struct heed_cpu_isa *isa)
         reason = isa->refuse();
         if (reason == NULL)
             reason = heed_host_self_test(isa->kernels[HEED_KERNEL_self_test][1]);
+        if (reason[0] == '\0' && isa->halves)
+            reason = heed_host_halves_test(isa->kernels[HEED_KERNEL_halves_test][1]);
         atomic_store(known, reason);
     }
     return reason[0] == '\0' ? NULL : reason;

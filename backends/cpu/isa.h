@@ -12,6 +12,7 @@ struct heed_cpu_isa {
     const char *name, *description;
     const char *(*refuse)(void);        /* NULL: processor and operating system have it */
     heed_host_kernel *kernels[HEED_KERNELS][2];
+    bool halves;                        /* the rows with `halves` in their names are among them */
 };
 
 /* From the most portable to the widest; NULL past the end. */

@@ -24,6 +24,10 @@ uint32_t heed_plan_large(const struct heed_plan *, const struct heed_device_trai
  * (kernels/attn/range.h). */
 bool heed_plan_one_range(const struct heed_plan *);
 
+/* Do rows go through a processor's unit for pairs of bf16 (kernels/attn/halves.h)? Only where other
+ * bits than those of EXACT are asked for. */
+bool heed_plan_halves(const struct heed_plan *, const struct heed_device_traits *);
+
 /* Is source number s LISTED? */
 bool heed_source_listed(const struct heed_plan *, uint32_t s);
 

@@ -74,6 +74,7 @@ struct heed_device_traits {
     uint32_t late;          /* 1: kernels are compiled when a plan needs them: the smaller the
                              * better */
     uint32_t endless;       /* 1: the system ends no kernel for taking long */
+    uint32_t halves;        /* lanes: 1: has the rows with `halves` in their names */
     uint32_t large;         /* 1: has only kernels with HEED_BUFFERS_LARGE */
 };
 
@@ -160,6 +161,13 @@ static inline bool heed_kernel_is_matrix(enum heed_kernel row)
 static inline bool heed_kernel_needs_unit(enum heed_kernel row)
 {
     return row >= HEED_KERNEL_test_matrix_f16 && row <= HEED_KERNEL_matrix_128_bf16;
+}
+
+/* Rows whose sums are in an order of a unit's own: FAST. */
+static inline bool heed_kernel_is_loose(enum heed_kernel row)
+{
+    return heed_kernel_is_matrix(row) || row == HEED_KERNEL_halves_plain ||
+           row == HEED_KERNEL_halves_any;
 }
 
 static inline uint32_t heed_unit_dtype(enum heed_kernel row)

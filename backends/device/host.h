@@ -26,4 +26,7 @@ void heed_host_begin(struct heed_host_device *, const struct heed_services *,
  * vocabulary. Allocates nothing. */
 const char *heed_host_self_test(heed_host_kernel *self_test);
 
+/* Likewise why a unit for pairs of halves is not what FAST wants: of row halves_test. */
+const char *heed_host_halves_test(heed_host_kernel *halves_test);
+
 #endif

@@ -31,7 +31,7 @@ static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_
 {
     const struct heed_checked *attn = plan->checked;
     const int64_t least = rows_least(plan);
-    int64_t rows = HEED_TUNE_ROWS;
+    int64_t rows = heed_plan_halves(plan, traits) ? HEED_TUNE_HALVES_ROWS : HEED_TUNE_ROWS;
 
     if (traits->shape == HEED_SHAPE_WORKGROUP)
         return heed_group_few(plan, traits) ? HK_PART_ROWS : traits->group_rows;
@@ -108,7 +108,7 @@ static void items_find(const struct heed_plan *plan, const struct heed_device_tr
     const double chunks = heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs);
 
     to->items = 1;
-    if (traits->shape == HEED_SHAPE_LANES && !heed_lowered_of(plan)->q_packed &&
+    if (traits->shape == HEED_SHAPE_LANES && !to->halves && !heed_lowered_of(plan)->q_packed &&
         to->strips.row_step == 1 && heed_lowered_of(plan)->group == 0 && attn->n_q > 0 &&
         items_share(plan))
         to->items = hk_max(hk_min(attn->n_batch, room), 1);
@@ -298,7 +298,7 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         source->row_parts = hk_parts(max, single ? 1 : to->strips.rows);
         source->rows_at = heed_room_place(w, (double)attn->n_batch * (double)source->row_words, 8);
     }
-    if (traits->shape == HEED_SHAPE_LANES)
+    if (traits->shape == HEED_SHAPE_LANES && !to->halves)
         pack_find(plan, traits, s, to, source, w);
 }
 
@@ -428,6 +428,7 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
         .c2 = heed_lowered_of(plan)->c2,
         .n_sources = attn->n_sources,
         .flags = flags_find(plan),
+        .halves = heed_plan_halves(plan, traits),
     };
     strips_find(plan, traits, &to->strips);
     to->groups = attn->heads / to->strips.stack;

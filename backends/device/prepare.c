@@ -172,6 +172,27 @@ bool heed_source_listed(const struct heed_plan *plan, uint32_t s)
     return source->n == 1 && heed_lowered_of(plan)->subs[source->first].kind == HK_SUB_GATHER;
 }
 
+bool heed_plan_halves(const struct heed_plan *plan, const struct heed_device_traits *traits)
+{
+    const struct heed_checked *attn = heed_attn_of(plan);
+
+    if (!traits->halves || plan->numerics != HEED_NUMERICS_FAST || has_states(attn) ||
+        attn->q.dtype != HEED_BF16 || kv_dtype(plan) != HEED_BF16 ||
+        (double)attn->n_q * (double)heed_lowered_of(plan)->stack < HEED_TUNE_HALVES_LEAST)
+        return false;
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        const struct heed_checked_source *source = &attn->sources[s];
+
+        if (heed_source_listed(plan, s) || source->k_scale.slot || source->v_scale.slot)
+            return false;
+        for (uint32_t i = 0; i < source->n_biases; i++) {
+            if (source->biases[i].in_score)
+                return false;
+        }
+    }
+    return true;
+}
+
 bool heed_group_lists(const struct heed_plan *plan, const struct heed_device_traits *traits)
 {
     const struct heed_lowered *lowered = heed_lowered_of(plan);
@@ -218,6 +239,8 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
     const uint32_t dtype = kv_dtype(plan);
 
     assert(dtype < KV_TYPES);
+    if (heed_plan_halves(plan, traits))
+        return plain ? HEED_KERNEL_halves_plain : HEED_KERNEL_halves_any;
     if (traits->shape == HEED_SHAPE_LANES)
         return lanes_choose(plan, sources, traits->late, plain);
     if (heed_group_few(plan, traits) && has_scales(plan, sources))
@@ -277,7 +300,7 @@ static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
 
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++)
         lists = lists || lowered->sources[s].keys || lowered->sources[s].rows;
-    plan->loose = heed_kernel_is_matrix(attend);
+    plan->loose = heed_kernel_is_loose(attend);
     plan->kernel = heed_kernel_rows[attend].name;
     if (blob->tasks == 0)
         return;
@@ -320,7 +343,7 @@ static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
         };
     else if (blob->parts > 1)
         state->launches[state->n_launches++] = (struct heed_kernel_launch){
-            .kernel = HEED_KERNEL_lanes_join,
+            .kernel = blob->halves ? HEED_KERNEL_halves_join : HEED_KERNEL_lanes_join,
             .threads = 1,
             .groups = blob->workers,
         };

@@ -355,11 +355,21 @@ static int allowed(uint32_t dtype, enum kind kind, const struct hk_unit_input *i
     return fabs((double)got - sum) <= products * 0x1p-22 * size;
 }
 
-static int sums_allowed(uint32_t dtype, uint32_t unit, uint32_t set,
+/* Rows and columns of a unit's product. */
+struct shape {
+    uint32_t rows, columns;
+};
+
+static struct shape shape_of(uint32_t unit)
+{
+    return (struct shape){ (uint32_t)HK_MMA_ROWS(unit), (uint32_t)HK_MMA_COLUMNS(unit) };
+}
+
+static int sums_allowed(uint32_t dtype, struct shape shape, uint32_t set,
                         const struct hk_unit_input *in, const float *got)
 {
-    for (uint32_t row = 0; row < HK_MMA_ROWS(unit); row++) {
-        for (uint32_t column = 0; column < HK_MMA_COLUMNS(unit); column++) {
+    for (uint32_t row = 0; row < shape.rows; row++) {
+        for (uint32_t column = 0; column < shape.columns; column++) {
             if (!allowed(dtype, kind_of(set), in, row, column, got[row * HK_UNIT_SIDE + column]))
                 return 0;
         }
@@ -386,13 +396,13 @@ static int tops_right(uint32_t unit, const struct hk_unit_input *in, const float
 }
 
 /* Of every column one weight remains, which meets 1. */
-static int weights_right(uint32_t dtype, uint32_t unit, const struct hk_unit_input *in,
+static int weights_right(uint32_t dtype, struct shape shape, const struct hk_unit_input *in,
                          const float *got)
 {
     const struct maker m = { .dtype = dtype };
 
-    for (uint32_t row = 0; row < HK_MMA_ROWS(unit); row++) {
-        for (uint32_t column = 0; column < HK_MMA_COLUMNS(unit); column++) {
+    for (uint32_t row = 0; row < shape.rows; row++) {
+        for (uint32_t column = 0; column < shape.columns; column++) {
             float sum = 0.0f;
 
             for (uint32_t key = 0; key < TERMS; key++) {
@@ -413,9 +423,9 @@ static int set_allowed(uint32_t dtype, uint32_t unit, uint32_t set, const struct
     case TRADE:
         return tops_right(unit, in, got->top);
     case WEIGHTS:
-        return weights_right(dtype, unit, in, got->weighed);
+        return weights_right(dtype, shape_of(unit), in, got->weighed);
     default:
-        return sums_allowed(dtype, unit, set, in, got->sum);
+        return sums_allowed(dtype, shape_of(unit), set, in, got->sum);
     }
 }
 
@@ -430,6 +440,41 @@ const char *heed_unit_test_judge(uint32_t dtype, uint32_t unit, const struct hk_
     fesetenv(FE_DFL_ENV);
     for (uint32_t set = 0; set < HEED_UNIT_SETS && reason[0] == '\0'; set++) {
         if (!set_allowed(dtype, unit, set, &in[set], &got[set]))
+            reason = kinds[kind_of(set)].reason;
+    }
+    fesetenv(&caller);
+    return reason;
+}
+
+/* Threads trade nothing there, and subnormals may be flushed. Scores begin with nothing. */
+static int halves_allowed(uint32_t set, const struct hk_unit_input *in,
+                          const struct hk_unit_output *got)
+{
+    static const struct shape whole = { HK_UNIT_SIDE, HK_UNIT_SIDE };
+    struct hk_unit_input bare = *in;
+
+    switch (kind_of(set)) {
+    case SUBNORMAL:
+    case TRADE:
+        return 1;
+    case WEIGHTS:
+        return weights_right(HEED_BF16, whole, in, got->weighed);
+    default:
+        memset(bare.c, 0, sizeof(bare.c));
+        return sums_allowed(HEED_BF16, whole, set, in, got->sum) &&
+               sums_allowed(HEED_BF16, whole, set, &bare, got->top);
+    }
+}
+
+const char *heed_halves_test_judge(const struct hk_unit_input *in, const struct hk_unit_output *got)
+{
+    const char *reason = "";
+    fenv_t caller;
+
+    fegetenv(&caller);
+    fesetenv(FE_DFL_ENV);
+    for (uint32_t set = 0; set < HEED_UNIT_SETS && reason[0] == '\0'; set++) {
+        if (!halves_allowed(set, &in[set], &got[set]))
             reason = kinds[kind_of(set)].reason;
     }
     fesetenv(&caller);

@@ -26,9 +26,9 @@ ROW = re.compile(r'^HK_KERNEL\((\w+), "([\w./]+)", "([^"]*)"\)$')
 
 
 def shape(name):
-    """What devices a row is for, by the words of its name: processors, their OpenCL alone, GPUs,
-    those of them that have a matrix unit, or any."""
-    words = set(name.split("_")) & {"lanes", "opencl", "workgroup", "matrix"}
+    """What devices a row is for, by the words of its name: processors, their OpenCL alone, those
+    that multiply pairs of halves, GPUs, those of them that have a matrix unit, or any."""
+    words = set(name.split("_")) & {"lanes", "opencl", "halves", "workgroup", "matrix"}
     return words.pop() if len(words) == 1 else "any"
 
 

@@ -9,6 +9,8 @@
 #define HEED_TUNE_ROWS 192          /* rows of a strip: its scores, sums and outputs stay in L2 */
 #define HEED_TUNE_ROWS_MIN 24
 #define HEED_TUNE_LIST_ROWS 16      /* rows of a list, at most, of which a strip has many */
+#define HEED_TUNE_HALVES_ROWS 512   /* of a strip whose rows stay bf16: it packs what it reads */
+#define HEED_TUNE_HALVES_LEAST 8    /* rows that share keys, from which bf16 stays such */
 #define HEED_TUNE_STRIPS 16         /* strips a worker, at least, before strips are halved */
 #define HEED_TUNE_RUN 16            /* strips in a row that a worker takes, with rings */
 #define HEED_TUNE_ITEM_TASKS 4      /* parts a worker, at least, where items share strips */

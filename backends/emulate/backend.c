@@ -19,6 +19,17 @@ HEED_EMULATED_KERNELS(DECLARE, )
     [HEED_KERNEL_##row] = { heed_kernel_##row##_small, heed_kernel_##row##_large },
 static heed_host_kernel *const kernels[HEED_KERNELS][2] = { HEED_EMULATED_KERNELS(KERNEL, ) };
 
+/* Those of processors that multiply pairs of halves, as a model, beside the portable ones. */
+#define HOST(row, isa) [HEED_KERNEL_##row] = { NULL, heed_kernel_##row##_##isa },
+#define HOST_DECLARE(row, isa) extern heed_host_kernel heed_kernel_##row##_##isa;
+HEED_HOST_KERNELS(HOST_DECLARE, scalar)
+HEED_HALVES_KERNELS(HOST_DECLARE, model)
+static heed_host_kernel *const kernels_halves[HEED_KERNELS][2] = {
+    HEED_HOST_KERNELS(HOST, scalar) HEED_HALVES_KERNELS(HOST, model)
+};
+#undef HOST
+#undef HOST_DECLARE
+
 /* The same with the kernels for a matrix unit, a table for each unit. */
 #define MATRIX_DECLARE(row, unit) extern heed_host_kernel heed_kernel_##row##_##unit;
 #define MATRIX_KERNEL(row, unit) [HEED_KERNEL_##row] = { heed_kernel_##row##_##unit, NULL },
@@ -40,6 +51,8 @@ struct device {
       kernels_##unit },
 static const struct device devices[] = {
     { "emulate:workgroup", "kernels for GPUs as C; for tests", 0, kernels },
+    { "emulate:halves", "kernels for processors with a unit for bf16 as C; for tests", 0,
+      kernels_halves },
     HEED_MATRIX_UNITS(MATRIX_DEVICE)
 };
 #undef KERNEL
@@ -61,6 +74,15 @@ static void describe(uint32_t index, heed_device_props *props)
 /* The build compiles the kernels with these (backends/meson.build). */
 static void begin(uint32_t index, const struct heed_services *services, void *state)
 {
+    if (devices[index].kernels == kernels_halves) {
+        heed_host_begin(state, services,
+                        (struct heed_device_traits){ .shape = HEED_SHAPE_LANES,
+                                                     .workers = services->executor->width,
+                                                     .halves = 1,
+                                                     .large = 1 },
+                        kernels_halves);
+        return;
+    }
     heed_host_begin(state, services,
                     (struct heed_device_traits){
                         .shape = HEED_SHAPE_WORKGROUP, .group_rows = 32, .group_sums = 32,

@@ -52,7 +52,8 @@ static void tear_down(void)
 static bool is_lanes(enum heed_kernel row)
 {
     return strstr(heed_kernel_rows[row].name, "lanes") != NULL ||
-           strncmp(heed_kernel_rows[row].name, "opencl_", 7) == 0;
+           strncmp(heed_kernel_rows[row].name, "opencl_", 7) == 0 ||
+           strncmp(heed_kernel_rows[row].name, "halves_", 7) == 0;
 }
 
 static bool chosen(enum heed_kernel row)

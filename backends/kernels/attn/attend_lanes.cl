@@ -167,6 +167,35 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
 
 /* ---- rows ---- */
 
+#if HK_HALVES
+/* Row i of Q, from its first row in memory. */
+HK_FN void hk_q_read(const struct hk_strip *st, const struct hk_matrix *rows, hk_i64 i)
+{
+    hk_halves_read(rows, st->query[i].index, st->call->plan->d, hk_halves_q(st, i));
+}
+
+HK_FN void hk_q_clear(const struct hk_strip *st, hk_i64 i)
+{
+    hk_halves_clear(st->call->plan->d, hk_halves_q(st, i));
+}
+#else
+HK_FN void hk_q_read(const struct hk_strip *st, const struct hk_matrix *rows, hk_i64 i)
+{
+    const hk_i64 d = st->call->plan->d;
+
+    hk_row_read(rows, st->query[i].index, d, d, st->q + i * d);
+}
+
+HK_FN void hk_q_clear(const struct hk_strip *st, hk_i64 i)
+{
+    const hk_i64 d = st->call->plan->d;
+    hk_i64 t;
+
+    for (t = 0; t < d; t++)
+        st->q[i * d + t] = 0.0f;
+}
+#endif
+
 /* Q of the strip's rows. */
 HK_FN void hk_strip_read(struct hk_strip *st, const struct hk_task *task)
 {
@@ -174,11 +203,9 @@ HK_FN void hk_strip_read(struct hk_strip *st, const struct hk_task *task)
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     struct hk_matrix rows = hk_matrix_get(call, &plan->q, hk_q(call), st->b, 0, task->begin);
     const hk_i64 size = hk_size(rows.dtype);
-    hk_i64 b = st->b, i, t;
+    hk_i64 b = st->b, i;
 
     for (i = 0; i < st->tiles * HK_R; i++) {
-        HK_GLOBAL float *to = st->q + i * plan->d;
-
         if (i < st->n_rows) {
             struct hk_matrix row;
 
@@ -188,10 +215,9 @@ HK_FN void hk_strip_read(struct hk_strip *st, const struct hk_task *task)
             }
             row = rows;
             row.base = hk_byte(row.base, st->query[i].head * plan->q.stride[3] * size);
-            hk_row_read(&row, st->query[i].index, plan->d, plan->d, to);
+            hk_q_read(st, &row, i);
         } else {
-            for (t = 0; t < plan->d; t++)
-                to[t] = 0.0f;
+            hk_q_clear(st, i);
         }
     }
     if (st->chunks)
@@ -284,12 +310,18 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
 
     hk_strip_open(&st, call, call->work + plan->workers_at + group * plan->worker_bytes);
     hk_kept_clear(&st);
+#if HK_HALVES
+    hkv_halves_open();
+#endif
     while ((number = hk_take(counter) * plan->run) < tasks) {
         const hk_i64 end = hk_min(number + plan->run, tasks);
 
         for (; number < end; number++)
             hk_part_attend(&st, number);
     }
+#if HK_HALVES
+    hkv_halves_close();
+#endif
 }
 
 #include "../entry.h"

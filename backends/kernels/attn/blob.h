@@ -178,7 +178,8 @@ struct hk_plan {
     float c, c1, c2, reserved_f;
     hk_u32 n_sources, flags;
     hk_u32 n_biases, n_dots;
-    hk_u32 workers, reserved;   /* lanes: at most as many as there are tasks */
+    hk_u32 workers;             /* lanes: at most as many as there are tasks */
+    hk_u32 halves;              /* lanes: 1: rows stay halves (halves.h) */
 };
 
 /* Rows that a strip of few rows has at most. */

@@ -17,6 +17,10 @@
 #ifndef HK_PACKED
 #define HK_PACKED 0
 #endif
+/* 1: rows stay bf16 and are multiplied by a unit of the processor (halves.h). */
+#ifndef HK_HALVES
+#define HK_HALVES 0
+#endif
 
 /* A block of keys 64 * block on that lies packed. */
 struct hk_panels {
@@ -267,18 +271,7 @@ HK_FN void hk_tile_scores(const struct hk_strip *st, HK_GLOBAL const float *k, h
     }
 }
 
-/* Is y = s * c for all keys of the source at hand? */
-HK_FN int hk_logits_plain(const struct hk_strip *st)
-{
-#if HK_PLAIN
-    (void)st;
-    return 1;
-#else
-    return !(st->call->plan->flags & HK_PLAN_CAPPED) && st->source->n_biases == 0;
-#endif
-}
-
-/* And s = q.k? */
+/* Is y = s * c for all keys, and s = q.k? */
 HK_FN int hk_source_plain(const struct hk_strip *st)
 {
 #if HK_PLAIN
@@ -450,6 +443,10 @@ HK_FN void hk_block_few(const struct hk_strip *st, HK_GLOBAL const struct hk_sub
     hk_few_weigh(st, &v, ahead, shift); /* one call: PoCL makes a copy for each */
 }
 
+#if HK_HALVES
+#include "halves.h"
+#endif
+
 HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                            const struct hk_sub_view *view, hk_i64 block)
 {
@@ -468,6 +465,12 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     visible = inside ? available : hk_block_masks(st, sub, view, block, available);
     if (visible == 0)
         return;
+#if HK_HALVES
+    if (inside)
+        hk_block_fill(st);
+    hk_halves_attend(st, sub, view, block, visible);
+    return;
+#endif
     panels = hk_block_panels(st, sub, block);
     k = panels.k;
     if (inside && panels.finite && hk_source_plain(st)) {

@@ -120,6 +120,8 @@ HK_FN void hk_row_write(const struct hk_strip *st, HK_GLOBAL float *o, float sin
         for (; t + HKV_LANES <= n; t += HKV_LANES)
             hkv_store((HK_GLOBAL float *)out + to + t, hk_out(o + hk_o_at(t), a, b));
     }
+    for (; dtype != HK_F32 && channel == 1 && t + HKV_LANES <= n; t += HKV_LANES)
+        hk_vec_put(dtype, out + to * hk_size(dtype), t, hk_out(o + hk_o_at(t), a, b));
     for (u = t; u < width; u += HKV_LANES)
         hkv_store(o + hk_o_at(u), hk_out(o + hk_o_at(u), a, b));
     for (; t < n; t++)

@@ -169,6 +169,17 @@ HK_FN struct hk_row hk_strip_row(const struct hk_strip *st, hk_i64 i)
     return row;
 }
 
+/* Is y = s * c for all keys of the source at hand? */
+HK_FN int hk_logits_plain(const struct hk_strip *st)
+{
+#if HK_PLAIN
+    (void)st;
+    return 1;
+#else
+    return !(st->call->plan->flags & HK_PLAN_CAPPED) && st->source->n_biases == 0;
+#endif
+}
+
 /* ---- what may be visible of a sub-source ---- */
 
 HK_FN void hk_reach_rows(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,

@@ -48,6 +48,12 @@ struct hk_ring_tag {
     hk_u32 finite, reserved[13];        /* 1: all of V is */
 };
 
+/* Halves of a row of Q or K where they stay such (halves.h). */
+HK_FN hk_i64 hk_halves_pitch(hk_i64 d)
+{
+    return (d + 31) / 32 * 32;
+}
+
 #define HK_RING_BYTES(blocks, rows) ((blocks) * (HK_WORKER_ALIGN + 64 * (rows)*4))
 
 /* Floats unless said otherwise. P: rows, with room for a whole tile at the end; W: d_v, with room
@@ -118,9 +124,10 @@ HK_FN void hk_worker_find(HK_GLOBAL const struct hk_plan *plan, struct hk_worker
     const hk_i64 d = plan->d, rows = plan->strips.rows * plan->strips.stack;
     const hk_i64 f = 4, p = rows + HK_TILE_ROWS_MAX - 1, w = hk_sum_width(plan);
     const hk_i64 scales = plan->v_groups > 0 || plan->panel_rows > d;
+    const hk_i64 words = plan->halves * (hk_halves_pitch(hk_max(d, plan->d_v)) / 2);
     hk_i64 at = 0;
 
-    out->q = hk_worker_take(&at, p * d * f);
+    out->q = hk_worker_take(&at, p * hk_max(d, words) * f);
     out->s = hk_worker_take(&at, p * 64 * f);
     out->o = hk_worker_take(&at, p * w * f);
     out->acc_o = hk_worker_take(&at, p * w * f);
@@ -130,9 +137,9 @@ HK_FN void hk_worker_find(HK_GLOBAL const struct hk_plan *plan, struct hk_worker
     out->has_partial = hk_worker_take(&at, p * 4);
     out->state = hk_worker_take(&at, p * (hk_i64)sizeof(struct hk_row_state));
     out->max = hk_worker_take(&at, p * 16 * f);
-    out->k = hk_worker_take(&at, 64 * plan->panel_rows * f);
+    out->k = hk_worker_take(&at, 64 * hk_max(plan->panel_rows, words) * f);
     out->v = hk_worker_take(&at, 64 * w * f);
-    out->temp = hk_worker_take(&at, HK_PACK_MAX * (d > w ? d : w) * f);
+    out->temp = hk_worker_take(&at, HK_PACK_MAX * hk_max(hk_max(d, w), words) * f);
     out->values = hk_worker_take(&at, 64 * f);
     out->zeros = hk_worker_take(&at, hk_max(d, plan->d_v) * f);
     out->part = hk_worker_take(&at, scales * HK_FEW_MAX * 64 * f);

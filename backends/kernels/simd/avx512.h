@@ -10,7 +10,9 @@
 #include "x86.h"
 
 #define HKV_LANES 16
+#ifndef HK_TILE_ROWS
 #define HK_TILE_ROWS 6
+#endif
 #define HKV_TILE 4
 #define HKV_WEIGHTS 4
 #define HKV_WIDE 4

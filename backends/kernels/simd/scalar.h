@@ -21,7 +21,9 @@
 #ifndef HK_TILE_ROWS            /* GPUs have no register tiles */
 #define HK_TILE_ROWS 4
 #endif
+#ifndef HKV_TILE
 #define HKV_TILE 4
+#endif
 #define HKV_WEIGHTS 1
 
 typedef float hk_vec;

@@ -411,9 +411,10 @@ const char *cf_invariance(const struct subject *s, struct runner *runner)
         job_drop(j.base);
         return s->v->failed ? NULL : runner->absent ? runner->absent : "it was refused";
     }
-    if (!runner->claims && j.base->numerics == HEED_NUMERICS_FAST) {
+    if (!runner->claims && !s->session->o.properties &&
+        j.base->numerics == HEED_NUMERICS_FAST) {
         job_drop(j.base);
-        return "FAST promises no bits";
+        return "FAST promises no bits, unless --property names some";
     }
     properties_judge(&j, &judged);
     job_drop(j.base);

@@ -36,6 +36,7 @@ struct row {
     double loss, gamma;      /* D and g of the bound */
     double slack;            /* error of an addition of products, in u: 4 where FAST is delivered */
     uint32_t weights;        /* type that weights may be rounded to; 0: they are not */
+    bool flushes;            /* subnormal bf16 may count as zeros, subnormal sums may become such */
     bool nan, skip;
 };
 
@@ -122,7 +123,8 @@ static bool key_add(struct row *r, int s, int64_t key)
         .scales = v_scales,
         .y = y,
         .size = size,
-        .tiny = dot.tiny * fabs(scale_of(p)),
+        .tiny = (dot.tiny + (r->flushes ? cf_product_flushed(p, src, q, k) : 0)) *
+                fabs(scale_of(p)),
     };
     return true;
 }
@@ -180,6 +182,7 @@ static void row_weigh(struct row *r, bool with_sink)
 {
     const double sink = with_sink ? sink_of(r) : -(double)INFINITY;
     const double n = (double)r->n, rescales = n / 16 + 2, exp_error = 4;
+    const double weight_error = r->flushes ? 0x1p-18 : 0; /* of weights that become bf16 */
     const double roundings = (double)r->p->d + 8 + most_biases(r->p);
     const double softcap = r->p->softcap > 0 ? 8 : 0;
 
@@ -202,7 +205,7 @@ static void row_weigh(struct row *r, bool with_sink)
         const double eps = u * ((roundings + softcap + (r->slack - 1) * (double)r->p->d) * k->size +
                                 3 * (r->most - k->y) + 2 * r->reach) +
                            k->tiny;
-        const double all = eps + ((rescales + 1) * exp_error + rescales) * u;
+        const double all = eps + ((rescales + 1) * exp_error + rescales) * u + weight_error;
 
         /* not weight * expm1(all): the weight may have underflowed where the computed one does not
          */
@@ -258,6 +261,8 @@ static struct cell channel_want(const struct row *r, const struct array *out, in
                  (0x1p-98 * (all + n * fabs(cell.want)) + 8 * ((n + 2) * 0x1p-149 + tiny)) / r->sum;
     if (r->weights) { /* in the products, in their sum or in both */
         cf_output_rounding(r->weights, &relative, &absolute);
+        if (r->flushes) /* of a weight, of a V, of a sum; the largest weight is 2^-1.5 or more */
+            cell.bound += 0x1p-124 * (all + n * fabs(cell.want) + 2 * n) / r->sum;
         cell.bound += (relative * (size + r->sum * fabs(cell.want)) +
                        absolute * (all + n * fabs(cell.want))) / r->sum;
     }
@@ -393,7 +398,8 @@ static void each_row(const struct problem *p, const struct call *call, struct ve
 {
     struct item_view views[MAX_BATCH];
     struct row r = { .p = p, .slack = call->job.loose ? 4 : 1,
-                     .weights = call->job.loose ? fast_weights(p) : p->weights };
+                     .weights = call->job.loose ? fast_weights(p) : p->weights,
+                     .flushes = call->job.loose && fast_weights(p) == HEED_BF16 };
 
     for (int64_t b = 0; b < p->n_items; b++)
         cf_item_view(p, b, &views[b]);

@@ -61,3 +61,16 @@ void cf_product_add(const struct problem *p, const struct source_data *src, int6
         to->size += fabs(x);
     }
 }
+
+double cf_product_flushed(const struct problem *p, const struct source_data *src, int64_t q,
+                          int64_t k)
+{
+    double lost = 0;
+
+    for (int64_t t = 0; t < p->d; t++) {
+        const double a = fabs(value(&p->q, q + t)), b = fabs(value(&src->k, k + t));
+
+        lost += (a < 0x1p-126 || b < 0x1p-126 ? a * b : 0) + 0x1p-126;
+    }
+    return lost;
+}

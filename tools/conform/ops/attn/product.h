@@ -18,4 +18,8 @@ struct cf_product {
 void cf_product_add(const struct problem *, const struct source_data *, int64_t q, int64_t k,
                     const struct cf_scales *, struct cf_product *);
 
+/* What the same product loses where subnormal halves count as zeros, and subnormal sums become such
+ * (docs/numerics.md section 11). */
+double cf_product_flushed(const struct problem *, const struct source_data *, int64_t q, int64_t k);
+
 #endif
