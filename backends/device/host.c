@@ -8,12 +8,10 @@
 
 #include "../kernels/attn/blob.h"
 #include "../kernels/selftest/selftest.h"
-#include "../kernels/selftest/selftest_matrix.h"
 #include "selftest.h"
 
 #include <assert.h>
 #include <fenv.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -171,30 +169,5 @@ const char *heed_host_self_test(heed_host_kernel *self_test)
         reason = heed_self_test_judge(&blob.in, 1, wanted, got);
     }
     fesetenv(&caller);
-    return reason;
-}
-
-const char *heed_host_halves_test(heed_host_kernel *halves_test)
-{
-    static struct {
-        struct hk_plan plan;
-        struct hk_unit_input in[HEED_UNIT_SETS];
-    } blob;
-    static struct hk_unit_output got[HEED_UNIT_SETS];
-    static pthread_mutex_t testing = PTHREAD_MUTEX_INITIALIZER;
-    char *buffers[HEED_BUFFERS_LARGE] = { NULL };
-    const char *reason;
-    fenv_t caller;
-
-    pthread_mutex_lock(&testing);
-    buffers[1] = (char *)got;
-    heed_unit_test_inputs(HEED_BF16, blob.in);
-    fegetenv(&caller);
-    fesetenv(FE_DFL_ENV);
-    for (int64_t set = 0; set < HEED_UNIT_SETS; set++)
-        halves_test((const char *)&blob, buffers, set);
-    fesetenv(&caller);
-    reason = heed_halves_test_judge(blob.in, got);
-    pthread_mutex_unlock(&testing);
     return reason;
 }

@@ -49,10 +49,6 @@ void heed_unit_test_inputs(uint32_t dtype, struct hk_unit_input *in);
 const char *heed_unit_test_judge(uint32_t dtype, uint32_t unit, const struct hk_unit_input *in,
                                  const struct hk_unit_output *got);
 
-/* The same of bf16 by a processor's unit for pairs of halves (kernels/simd/halves.h). */
-const char *heed_halves_test_judge(const struct hk_unit_input *in,
-                                   const struct hk_unit_output *got);
-
 /* Runs the test on a device that may have the unit of its traits. *reason as above. */
 heed_status heed_device_unit_test(heed_device *, const struct heed_backend_offload *,
                                   uint32_t dtype, const char **reason, struct heed_error_detail *);

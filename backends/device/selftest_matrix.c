@@ -13,7 +13,7 @@
 #include "../kernels/dialect/mma.h"
 #include "../kernels/numerics.h"
 #include "device.h"
-#include "selftest.h"
+#include "selftest_unit.h"
 
 #include <assert.h>
 #include <fenv.h>
@@ -22,38 +22,41 @@
 
 enum { TERMS = 16 };
 
-/* In the order in which a reason is looked for: the first ones need the least of a unit. */
-enum kind { LAYOUT, PASSES, PRODUCT, SUBNORMAL, SUM, SPECIAL, TRADE, WEIGHTS, KINDS };
-
 static const struct {
     uint32_t end;               /* sets before this one are of this kind, or of one before */
     const char *reason;
-} kinds[KINDS] = {
-    [LAYOUT] = { 6, "elements of the matrix unit lie elsewhere" },
-    [PASSES] = { 8, "the matrix unit changes sums it adds nothing to" },
-    [PRODUCT] = { 14, "products of the matrix unit are not exact" },
-    [SUBNORMAL] = { 20, "the matrix unit flushes subnormals" },
-    [SUM] = { 28, "sums of the matrix unit lose more than 2^-22 a product" },
-    [SPECIAL] = { 32, "NaN and infinities of the matrix unit are wrong" },
-    [TRADE] = { 36, "threads of the matrix unit trade other words" },
-    [WEIGHTS] = { HEED_UNIT_SETS, "weights for the matrix unit lie elsewhere or are other halves" },
+} kinds[HEED_UNIT_KINDS] = {
+    [HEED_UNIT_LAYOUT] = { 6, "elements of the matrix unit lie elsewhere" },
+    [HEED_UNIT_PASSES] = { 8, "the matrix unit changes sums it adds nothing to" },
+    [HEED_UNIT_PRODUCT] = { 14, "products of the matrix unit are not exact" },
+    [HEED_UNIT_SUBNORMAL] = { 20, "the matrix unit flushes subnormals" },
+    [HEED_UNIT_SUM] = { 28, "sums of the matrix unit lose more than 2^-22 a product" },
+    [HEED_UNIT_SPECIAL] = { 32, "NaN and infinities of the matrix unit are wrong" },
+    [HEED_UNIT_TRADE] = { 36, "threads of the matrix unit trade other words" },
+    [HEED_UNIT_WEIGHTS] = { HEED_UNIT_SETS,
+                            "weights for the matrix unit lie elsewhere or are other halves" },
 };
 
-static enum kind kind_of(uint32_t set)
+enum heed_unit_kind heed_unit_kind_of(uint32_t set)
 {
-    enum kind kind = LAYOUT;
+    enum heed_unit_kind kind = HEED_UNIT_LAYOUT;
 
     while (set >= kinds[kind].end)
         kind++;
     return kind;
 }
 
+const char *heed_unit_reason(uint32_t set)
+{
+    return kinds[heed_unit_kind_of(set)].reason;
+}
+
 /* The how-manieth of its kind. */
 static uint32_t variant_of(uint32_t set)
 {
-    const enum kind kind = kind_of(set);
+    const enum heed_unit_kind kind = heed_unit_kind_of(set);
 
-    return kind == LAYOUT ? set : set - kinds[kind - 1].end;
+    return kind == HEED_UNIT_LAYOUT ? set : set - kinds[kind - 1].end;
 }
 
 /* ---- inputs ---- */
@@ -283,61 +286,67 @@ static void make(struct maker *m, uint32_t set)
 {
     const uint32_t variant = variant_of(set);
 
-    switch (kind_of(set)) {
-    case LAYOUT:
+    switch (heed_unit_kind_of(set)) {
+    case HEED_UNIT_LAYOUT:
         make_layout(m);
         return;
-    case PASSES:
+    case HEED_UNIT_PASSES:
         fill(m, variant ? m->in->b : m->in->a, -3, 3);
         fill_sums(m, -20, 20);
         return;
-    case PRODUCT:
+    case HEED_UNIT_PRODUCT:
         fill(m, m->in->a, -4, 4);
         fill(m, m->in->b, -4, 4);
         leave_one(m, variant);
         return;
-    case SUBNORMAL:
+    case HEED_UNIT_SUBNORMAL:
         make_subnormal(m, variant);
         return;
-    case SUM:
+    case HEED_UNIT_SUM:
         make_sum(m, variant);
         return;
-    case SPECIAL:
+    case HEED_UNIT_SPECIAL:
         make_special(m, variant);
         return;
-    case TRADE:
+    case HEED_UNIT_TRADE:
         make_trade(m, variant);
         return;
-    case WEIGHTS:
+    case HEED_UNIT_WEIGHTS:
         make_weights(m, variant);
         return;
-    case KINDS:
+    case HEED_UNIT_KINDS:
         break;
     }
     assert(0);
 }
 
+void heed_unit_input(uint32_t dtype, uint32_t set, uint32_t *random, struct hk_unit_input *in)
+{
+    struct maker m = { .dtype = dtype, .random = set == 0 ? 20261123 : *random, .in = in };
+
+    memset(in, 0, sizeof(*in));
+    make(&m, set);
+    *random = m.random;
+}
+
 void heed_unit_test_inputs(uint32_t dtype, struct hk_unit_input *in)
 {
-    struct maker m = { .dtype = dtype, .random = 20261123 };
+    uint32_t random = 0;
     fenv_t caller;
 
     assert(dtype == HEED_F16 || dtype == HEED_BF16);
     fegetenv(&caller);
     fesetenv(FE_DFL_ENV);
-    memset(in, 0, HEED_UNIT_SETS * sizeof(*in));
-    for (uint32_t set = 0; set < HEED_UNIT_SETS; set++) {
-        m.in = &in[set];
-        make(&m, set);
-    }
+    for (uint32_t set = 0; set < HEED_UNIT_SETS; set++)
+        heed_unit_input(dtype, set, &random, &in[set]);
     fesetenv(&caller);
 }
 
 /* ---- judgement ---- */
 
 /* One output. Products are exact as doubles, and their sums nearly so. */
-static int allowed(uint32_t dtype, enum kind kind, const struct hk_unit_input *in, uint32_t row,
-                   uint32_t column, float got)
+static int allowed(uint32_t dtype, enum heed_unit_kind kind, const struct hk_unit_input *in,
+                   uint32_t row, uint32_t column, float got)
 {
     double sum = (double)in->c[row * HK_UNIT_SIDE + column], size = fabs(sum), products = 0;
 
@@ -350,27 +359,23 @@ static int allowed(uint32_t dtype, enum kind kind, const struct hk_unit_input *i
     }
     if (isnan(sum))
         return isnan(got) != 0;
-    if (isinf(sum) || kind < SUM)
+    if (isinf(sum) || kind < HEED_UNIT_SUM)
         return (double)got == sum;
     return fabs((double)got - sum) <= products * 0x1p-22 * size;
 }
 
-/* Rows and columns of a unit's product. */
-struct shape {
-    uint32_t rows, columns;
-};
-
-static struct shape shape_of(uint32_t unit)
+static struct heed_unit_shape shape_of(uint32_t unit)
 {
-    return (struct shape){ (uint32_t)HK_MMA_ROWS(unit), (uint32_t)HK_MMA_COLUMNS(unit) };
+    return (struct heed_unit_shape){ (uint32_t)HK_MMA_ROWS(unit), (uint32_t)HK_MMA_COLUMNS(unit) };
 }
 
-static int sums_allowed(uint32_t dtype, struct shape shape, uint32_t set,
-                        const struct hk_unit_input *in, const float *got)
+int heed_unit_sums_allowed(uint32_t dtype, struct heed_unit_shape shape, uint32_t set,
+                           const struct hk_unit_input *in, const float *got)
 {
     for (uint32_t row = 0; row < shape.rows; row++) {
         for (uint32_t column = 0; column < shape.columns; column++) {
-            if (!allowed(dtype, kind_of(set), in, row, column, got[row * HK_UNIT_SIDE + column]))
+            if (!allowed(dtype, heed_unit_kind_of(set), in, row, column,
+                         got[row * HK_UNIT_SIDE + column]))
                 return 0;
         }
     }
@@ -396,8 +401,8 @@ static int tops_right(uint32_t unit, const struct hk_unit_input *in, const float
 }
 
 /* Of every column one weight remains, which meets 1. */
-static int weights_right(uint32_t dtype, struct shape shape, const struct hk_unit_input *in,
-                         const float *got)
+int heed_unit_weights_right(uint32_t dtype, struct heed_unit_shape shape,
+                            const struct hk_unit_input *in, const float *got)
 {
     const struct maker m = { .dtype = dtype };
 
@@ -419,13 +424,13 @@ static int weights_right(uint32_t dtype, struct shape shape, const struct hk_uni
 static int set_allowed(uint32_t dtype, uint32_t unit, uint32_t set, const struct hk_unit_input *in,
                        const struct hk_unit_output *got)
 {
-    switch (kind_of(set)) {
-    case TRADE:
+    switch (heed_unit_kind_of(set)) {
+    case HEED_UNIT_TRADE:
         return tops_right(unit, in, got->top);
-    case WEIGHTS:
-        return weights_right(dtype, shape_of(unit), in, got->weighed);
+    case HEED_UNIT_WEIGHTS:
+        return heed_unit_weights_right(dtype, shape_of(unit), in, got->weighed);
     default:
-        return sums_allowed(dtype, shape_of(unit), set, in, got->sum);
+        return heed_unit_sums_allowed(dtype, shape_of(unit), set, in, got->sum);
     }
 }
 
@@ -440,42 +445,7 @@ const char *heed_unit_test_judge(uint32_t dtype, uint32_t unit, const struct hk_
     fesetenv(FE_DFL_ENV);
     for (uint32_t set = 0; set < HEED_UNIT_SETS && reason[0] == '\0'; set++) {
         if (!set_allowed(dtype, unit, set, &in[set], &got[set]))
-            reason = kinds[kind_of(set)].reason;
-    }
-    fesetenv(&caller);
-    return reason;
-}
-
-/* Threads trade nothing there, and subnormals may be flushed. Scores begin with nothing. */
-static int halves_allowed(uint32_t set, const struct hk_unit_input *in,
-                          const struct hk_unit_output *got)
-{
-    static const struct shape whole = { HK_UNIT_SIDE, HK_UNIT_SIDE };
-    struct hk_unit_input bare = *in;
-
-    switch (kind_of(set)) {
-    case SUBNORMAL:
-    case TRADE:
-        return 1;
-    case WEIGHTS:
-        return weights_right(HEED_BF16, whole, in, got->weighed);
-    default:
-        memset(bare.c, 0, sizeof(bare.c));
-        return sums_allowed(HEED_BF16, whole, set, in, got->sum) &&
-               sums_allowed(HEED_BF16, whole, set, &bare, got->top);
-    }
-}
-
-const char *heed_halves_test_judge(const struct hk_unit_input *in, const struct hk_unit_output *got)
-{
-    const char *reason = "";
-    fenv_t caller;
-
-    fegetenv(&caller);
-    fesetenv(FE_DFL_ENV);
-    for (uint32_t set = 0; set < HEED_UNIT_SETS && reason[0] == '\0'; set++) {
-        if (!halves_allowed(set, &in[set], &got[set]))
-            reason = kinds[kind_of(set)].reason;
+            reason = kinds[heed_unit_kind_of(set)].reason;
     }
     fesetenv(&caller);
     return reason;

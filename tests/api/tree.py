@@ -55,7 +55,7 @@ LAYERS = [
     (DIALECT, [DIALECT], {"arm_neon.h", "assert.h", "immintrin.h", "math.h", "stdatomic.h", "stdint.h", "string.h"}),
     (r"backends/kernels/(?P<own>attn|ops)/.*", [SHARED, r"backends/kernels/{own}/.*"], set()),
     (r"backends/kernels/selftest/.*",
-     [SHARED, r"backends/kernels/(selftest/.*|attn/(blob|call)\.h)"], set()),
+     [SHARED, r"backends/kernels/(selftest/.*|attn/(blob|call|halves)\.h)"], set()),
     (r"backends/kernels/.*", [SHARED], set()),
     (r"backends/table\.c", [PUBLIC, WAIST], C_STANDARD),
     (r"backends/device/(cache|library|offload|process)\.[ch]", [PUBLIC, WAIST, r"backends/device/.*"], None),

@@ -466,9 +466,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     if (visible == 0)
         return;
 #if HK_HALVES
-    if (inside)
-        hk_block_fill(st);
-    hk_halves_attend(st, sub, view, block, visible);
+    hk_halves_attend(st, sub, view, block, visible, inside);
     return;
 #endif
     panels = hk_block_panels(st, sub, block);

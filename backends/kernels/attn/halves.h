@@ -292,8 +292,8 @@ HK_FN void hk_halves_tile(const struct hk_strip *st, HK_GLOBAL const struct hk_s
     (void)sub, (void)view, (void)block;
 }
 
-/* Weights of tiles first to end - 1, then their values: K stays in the first level of the caches for
- * the ones, V for the others. */
+/* Weights of tiles first to end - 1, then their values: K stays in the first level of the caches
+ * for the ones, V for the others. */
 HK_FN void hk_halves_tiles(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                            const struct hk_sub_view *view, hk_i64 block, hk_i64 first, hk_i64 end,
                            const hk_i64 *keys, hk_u64 bad)
@@ -316,8 +316,10 @@ HK_FN void hk_halves_tiles(const struct hk_strip *st, HK_GLOBAL const struct hk_
     }
 }
 
-HK_FN void hk_halves_attend(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                            const struct hk_sub_view *view, hk_i64 block, hk_u64 visible)
+/* A block of which rows see `visible`; inside: all rows see all of it. */
+HK_FN void hk_halves_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                            const struct hk_sub_view *view, hk_i64 block, hk_u64 visible,
+                            int inside)
 {
     HK_COPY(struct hk_reach, reach, st->reach[0]);
     /* Up to 64 channels both K and V stay there, whatever the order. */
@@ -332,6 +334,8 @@ HK_FN void hk_halves_attend(const struct hk_strip *st, HK_GLOBAL const struct hk
         keys[i] = hk_block_aligned(sub) ? ordinal : hk_key(sub, view, reach, ordinal);
         keys[i] = visible >> i & 1 ? keys[i] : -1;
     }
+    if (inside)
+        hk_block_fill(st);
     hk_halves_pack_k(st, keys);
     bad = hk_halves_pack_v(st, keys);
     for (m = 0; m < st->tiles; m += group)

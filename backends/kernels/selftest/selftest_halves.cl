@@ -9,9 +9,8 @@
 #define HK_THREADS 1
 #define HK_VECTORS 1
 #define HK_SUB_SPACE HK_GLOBAL
-#include "selftest_matrix.h"
-
 #include "../attn/halves.h"
+#include "selftest_matrix.h"
 
 /* Operands where a block has them: 16 rows of 64 terms, 64 columns. */
 struct hk_operands {
@@ -27,6 +26,14 @@ HK_FN hk_u16 hk_half_of(const hk_u32 *words, hk_i64 line, hk_i64 term)
     return (hk_u16)(words[line * HK_UNIT_SIDE / 2 + term / 2] >> term % 2 * 16);
 }
 
+HK_FN void hk_bytes_clear(void *at, hk_i64 bytes)
+{
+    hk_i64 i;
+
+    for (i = 0; i < bytes; i++)
+        ((char *)at)[i] = 0;
+}
+
 /* Columns as rows of K and as channels of V. */
 HK_FN void hk_columns_lay(const struct hk_unit_input *in, struct hk_operands *to)
 {
@@ -34,8 +41,8 @@ HK_FN void hk_columns_lay(const struct hk_unit_input *in, struct hk_operands *to
     hk_u16 term[HK_UNIT_SIDE][HK_PANEL];
     hk_i64 i, t;
 
-    memset(to, 0, sizeof *to);
-    memset(term, 0, sizeof term);
+    hk_bytes_clear(to, (hk_i64)sizeof *to);
+    hk_bytes_clear(term, (hk_i64)sizeof term);
     for (i = 0; i < HK_UNIT_SIDE; i++) {
         for (t = 0; t < HK_UNIT_SIDE; t++)
             term[t][i] = to->keys[i * 32 + t] = hk_half_of(in->b, i, t);
@@ -80,7 +87,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
     }
     hkv_halves_scores(of.rows, 32, of.k, of.sums);
     hk_sums_take(&of, out->top);
-    memset(of.rows, 0, sizeof of.rows);
+    hk_bytes_clear(of.rows, (hk_i64)sizeof of.rows);
     for (i = 0; i < HK_UNIT_SUMS; i++) {
         const hk_i64 row = i / HK_UNIT_SIDE, at = i % HK_UNIT_SIDE;
 
@@ -89,9 +96,10 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
     }
     hkv_halves_values(of.rows, of.v, of.sums);
     hk_sums_take(&of, out->sum);
-    memset(of.sums, 0, sizeof of.sums);
+    hk_bytes_clear(of.sums, (hk_i64)sizeof of.sums);
     for (i = 0; i < HK_R; i++) {
-        memcpy(weights, in->c + i * HK_UNIT_SIDE, HK_UNIT_SIDE * sizeof *weights);
+        hk_move((char *)weights, (const char *)(in->c + i * HK_UNIT_SIDE),
+                HK_UNIT_SIDE * (hk_i64)sizeof *weights);
         hkv_halves_weigh(weights, of.rows + i * HK_BLOCK);
     }
     hkv_halves_values(of.rows, of.v, of.sums);

@@ -38,8 +38,8 @@ HK_INLINE void hkv_halves_close(void)
     _tile_release();
 }
 
-/* A step of 32 terms: rows of `x`, which lie so many bytes apart, with two times 16 columns. Tiles i
- * and j have the sums. */
+/* A step of 32 terms: rows of `x`, which lie so many bytes apart, with two times 16 columns. Tiles
+ * i and j have the sums. */
 #define HKV_HALVES_STEP(i, j, x, bytes, b, next)                                                   \
     do {                                                                                           \
         _tile_loadd(4, (x), (size_t)(bytes));                                                      \

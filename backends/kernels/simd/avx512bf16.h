@@ -66,7 +66,8 @@ HK_INLINE void hkv_halves_tops(const float *s, float top[16])
 HK_INLINE int hkv_halves_raise(const float top[16], float c, struct hk_row_state *state,
                                float before[16], float m[16])
 {
-    const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const __m512i even =
+        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
     const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
     const __m512 y = _mm512_mul_ps(_mm512_loadu_ps(top), _mm512_set1_ps(c)),

@@ -5,23 +5,23 @@
  * HK_HALVES (attn/halves.h) mean. Processors that have one have headers of the same words
  * (avx512bf16.h, amx.h). HK_TILE_ROWS is 16 in such kernels, and a panel has 64 columns.
  *
- *   HKV_HALVES_COLUMNS   words from 16 channels of V to the next 16
- *   hkv_halves_open, _close    around all others, once a group
- *   hkv_halves_weigh     64 weights of a row become bf16, to nearest even
- *   hkv_halves_tops      largest of each of 16 rows of 64 scores, NaN aside; -Inf: there is none
- *   hkv_halves_raise     raises m of 16 rows to what top * c asks for, and says it to m; the rows, by
- *                        bits, whose sums have another m, which goes to before; or negative, and
- *                        nothing is done: a row has no y but -Inf
- *   hkv_halves_softmax   weights 2^(s * c - m) of 64 scores as bf16, those below 2^-126 perhaps +0;
- *                        what they were before is added to the row's 16 partial sums, in an order
- *                        of the processor's own
- *   hkv_halves_pair      n channels, 32 at most, of two keys become words, the even key in the lower
- *                        half: 16 of them, and 16 more HKV_HALVES_COLUMNS on; zeros behind channel n
- *                        and for a key that is NULL. Not 0: one is NaN or infinite
- *   hkv_halves_scores    s[row][key] = q[row] . k[key] of 16 rows, `pitch` halves apart and long, a
- *                        multiple of 32, and 64 keys, k [4][pitch / 2][16] words
- *   hkv_halves_values    o[row][channel] += p[row] . v[channel] of 16 rows of 64 weights and 64
- *                        channels, 16 of which lie as [32][16] words
+ *   HKV_HALVES_COLUMNS words from 16 channels of V to the next 16
+ *   hkv_halves_open, _close  around all others, once a group
+ *   hkv_halves_weigh   64 weights of a row become bf16, to nearest even
+ *   hkv_halves_tops    largest of each of 16 rows of 64 scores, NaN aside; -Inf: there is none
+ *   hkv_halves_raise   raises m of 16 rows to what top * c asks for, and says it to m; the rows, by
+ *                      bits, whose sums have another m, which goes to before; or negative, and
+ *                      nothing is done: a row has no y but -Inf
+ *   hkv_halves_softmax weights 2^(s * c - m) of 64 scores as bf16, those below 2^-126 perhaps +0;
+ *                      what they were before is added to the row's 16 partial sums, in an order
+ *                      of the processor's own
+ *   hkv_halves_pair    n channels, 32 at most, of two keys become words, the even key in the lower
+ *                      half: 16 of them, and 16 more HKV_HALVES_COLUMNS on; zeros behind channel n
+ *                      and for a key that is NULL. Not 0: one is NaN or infinite
+ *   hkv_halves_scores  s[row][key] = q[row] . k[key] of 16 rows, `pitch` halves apart and long, a
+ *                      multiple of 32, and 64 keys, k [4][pitch / 2][16] words
+ *   hkv_halves_values  o[row][channel] += p[row] . v[channel] of 16 rows of 64 weights and 64
+ *                      channels, 16 of which lie as [32][16] words
  *
  * Units may take a subnormal half for zero, and write +0 for a subnormal sum.
  */
