@@ -266,8 +266,14 @@ static void print_help(void)
 static void print_version(void)
 {
     const unsigned v = (unsigned)heed_version();
+    const struct format *format;
 
     printf("heed-summarize %u.%u.%u\n%s", v >> 16, v >> 8 & 255, v & 255, heed_build_text());
+    for (size_t i = 0; (format = format_at(i)) != NULL; i++) {
+        if (format->library)
+            printf("  %-12s %s\n", format->name,
+                   format->library() ? format->library() : "not read: built without its libraries");
+    }
 }
 
 /* ---- reading ------------------------------------------------------------------- */
