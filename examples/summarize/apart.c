@@ -32,7 +32,7 @@ struct record {
     uint32_t failed;
 };
 
-/* ---- the process --------------------------------------------------------------------- */
+/* ---- the process -------------------------------------------------------- */
 
 struct sender {
     int to;
@@ -93,11 +93,12 @@ static _Noreturn void process(int to, const struct format *format, const struct 
     static struct sender sender;
     struct stream stream = { .take = send_block, .to = &sender };
     struct record last = { .kind = LAST };
+    const uint64_t memory = ((uint64_t)format->apart->mib << 20) +
+                            source->size / 10 * (uint64_t)format->apart->tenths;
 
     sender.to = to;
     sender.most = TEXT_FREE + TEXT_TIMES * source->size;
-    confine(to, ((uint64_t)format->apart->mib << 20) + source->size / 10 * (uint64_t)format->apart->tenths,
-            confine_seconds(source->size));
+    confine(to, memory, confine_seconds(source->size));
     format->read(&stream, source);
     stream_close(&stream);
     last.failed = stream.failed;
@@ -107,7 +108,7 @@ static _Noreturn void process(int to, const struct format *format, const struct 
           ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-/* ---- who asks ------------------------------------------------------------------------ */
+/* ---- who asks ----------------------------------------------------------- */
 
 struct receiver {
     int from;
@@ -231,7 +232,8 @@ static void tell(const struct receiver *r, const struct format *format, const st
                  WTERMSIG(status));
     else
         snprintf(why->text, sizeof(why->text),
-                 "this %s file cannot be read: it needs more memory than such a file may", format->name);
+                 "this %s file cannot be read: it needs more memory than such a file may",
+                 format->name);
 }
 
 bool apart_read(struct stream *stream, const struct format *format, const struct source *source,

@@ -136,7 +136,7 @@ const char *archive_library(void)
 
 #endif
 
-/* ---- by their bytes --------------------------------------------------------------------- */
+/* ---- by their bytes ----------------------------------------------------- */
 
 static bool is_zip(const struct source *source)
 {

@@ -19,8 +19,10 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -68,25 +70,47 @@ static uint64_t data_bytes(void)
 
 /* ---- system calls ------------------------------------------------------------------ */
 
-#if defined(__linux__) && defined(__x86_64__)
-#define MACHINE AUDIT_ARCH_X86_64
-#elif defined(__linux__) && defined(__aarch64__)
-#define MACHINE AUDIT_ARCH_AARCH64
-#endif
+#ifdef __linux__
 
-#ifdef MACHINE
+/* What a system says of its processor, and what the kernel calls that in a filter: numbers of calls
+ * hang on it. Elsewhere there is no filter. */
+static const struct { const char *machine; uint32_t name; } machines[] = {
+    { "x86_64", AUDIT_ARCH_X86_64 }, { "aarch64", AUDIT_ARCH_AARCH64 },
+    { "riscv64", AUDIT_ARCH_RISCV64 }, { "ppc64le", AUDIT_ARCH_PPC64LE },
+    { "s390x", AUDIT_ARCH_S390X },
+};
+
+/* 0: unknown. */
+static uint32_t machine_name(void)
+{
+    struct utsname system;
+
+    if (uname(&system) != 0 || sizeof(void *) != 8)
+        return 0;
+    for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
+        if (strcmp(machines[i].machine, system.machine) == 0)
+            return machines[i].name;
+    }
+    return 0;
+}
 
 /* Those that need no look at what they are given. */
 static const int calls[] = {
-    SYS_read, SYS_readv, SYS_pread64, SYS_lseek, SYS_close, SYS_fstat, SYS_newfstatat, SYS_statx,
+    SYS_read, SYS_readv, SYS_pread64, SYS_lseek, SYS_close, SYS_fstat, SYS_statx,
     SYS_faccessat, SYS_readlinkat, SYS_getdents64, SYS_getcwd, SYS_fcntl, SYS_mmap, SYS_munmap,
     SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk, SYS_rt_sigaction, SYS_rt_sigprocmask,
     SYS_rt_sigreturn, SYS_sigaltstack, SYS_futex, SYS_getrandom, SYS_clock_gettime,
     SYS_clock_getres, SYS_gettimeofday, SYS_getpid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid,
     SYS_getegid, SYS_uname, SYS_sysinfo, SYS_sched_getaffinity, SYS_sched_yield, SYS_getrusage,
     SYS_restart_syscall, SYS_exit, SYS_exit_group,
-#ifdef __x86_64__
-    SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_time,
+#ifdef SYS_open                    /* older names of the same */
+    SYS_stat, SYS_lstat, SYS_access, SYS_readlink,
+#endif
+#ifdef SYS_time
+    SYS_time,
+#endif
+#ifdef SYS_newfstatat
+    SYS_newfstatat,
 #endif
 };
 
@@ -112,25 +136,31 @@ static void end_with(struct filter *f, uint32_t what)
     add(f, BPF_RET | BPF_K, what, 0, 0);
 }
 
-/* Allowed where the low half of an argument, and these bits of it, is `value`. */
+/* Allowed where these bits of the low half of an argument are `value`. */
 static void allow_if(struct filter *f, int call, int argument, uint32_t bits, uint32_t value)
 {
+    const union { uint16_t whole; uint8_t half[2]; } order = { .whole = 1 };
+    const size_t low = order.half[0] ? 0 : sizeof(uint32_t);
+
     add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 5);
-    load(f, offsetof(struct seccomp_data, args) + (size_t)argument * sizeof(uint64_t));
+    load(f, offsetof(struct seccomp_data, args) + (size_t)argument * sizeof(uint64_t) + low);
     add(f, BPF_ALU | BPF_AND | BPF_K, bits, 0, 0);
     add(f, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
     end_with(f, SECCOMP_RET_ALLOW);
-    end_with(f, SECCOMP_RET_ERRNO | EPERM);
+    load(f, offsetof(struct seccomp_data, nr));
 }
 
 /* What is not in the lists fails with EPERM, so that a library that does without goes on. */
 static void filter_calls(int to, int reports)
 {
     const uint32_t writes = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
+    const uint32_t machine = machine_name();
     struct filter f = { .n = 0 };
 
+    if (machine == 0)
+        return;
     load(&f, offsetof(struct seccomp_data, arch));
-    add(&f, BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
+    add(&f, BPF_JMP | BPF_JEQ | BPF_K, machine, 1, 0);
     end_with(&f, SECCOMP_RET_ERRNO | EPERM);
     load(&f, offsetof(struct seccomp_data, nr));
     for (size_t i = 0; i < CALLS; i++) {
@@ -141,7 +171,7 @@ static void filter_calls(int to, int reports)
     if (reports >= 0)
         allow_if(&f, SYS_write, 0, UINT32_MAX, (uint32_t)reports);
     allow_if(&f, SYS_openat, 2, writes, 0);
-#ifdef __x86_64__
+#ifdef SYS_open
     allow_if(&f, SYS_open, 1, writes, 0);
 #endif
     allow_if(&f, SYS_tgkill, 0, UINT32_MAX, (uint32_t)getpid());    /* abort() */
@@ -180,7 +210,7 @@ void confine(int to, uint64_t memory, unsigned seconds)
     bound(RLIMIT_CPU, seconds, seconds + 1);
     if (!SANITIZED)
         bound(RLIMIT_DATA, most, most);
-#ifdef MACHINE
+#ifdef __linux__
     filter_calls(to, reports);
 #else
     (void)to;

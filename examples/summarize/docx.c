@@ -52,16 +52,16 @@ static void no_end(struct xml *x, const char *name)
     (void)name;
 }
 
-/* ---- which part is the document ------------------------------------------------------------- */
+/* ---- which part is the document ----------------------------------------- */
 
 static void relation(struct xml *x, const char *name, const char *const *attributes)
 {
     struct docx *const d = x->to;
-    const char *const type = is(name, "rel:Relationship") ? xml_attribute(attributes, "Type") : NULL;
+    const char *const type = xml_attribute(attributes, "Type");
     const char *const target = xml_attribute(attributes, "Target");
     const char *const last = type ? strrchr(type, '/') : NULL;
 
-    if (last && is(last, "/officeDocument") && target)
+    if (is(name, "rel:Relationship") && last && is(last, "/officeDocument") && target)
         snprintf(d->main, sizeof(d->main), "%s", target + (*target == '/'));
 }
 
@@ -75,7 +75,7 @@ static const char *beside(const struct docx *d, const char *name, char room[2 * 
     return room;
 }
 
-/* ---- styles --------------------------------------------------------------------------------- */
+/* ---- styles ------------------------------------------------------------- */
 
 static void style_open(struct xml *x, const char *name, const char *const *attributes)
 {
@@ -109,7 +109,7 @@ static void style_close(struct xml *x, const char *name)
     *d->id = '\0';
 }
 
-/* ---- the document ------------------------------------------------------------------------------ */
+/* ---- the document ------------------------------------------------------- */
 
 /* Elements that are left out with all that is in them. */
 static bool is_left_out(const char *name)

@@ -63,7 +63,7 @@ static bool grow(struct xml *x, void **list, int64_t n, int64_t *capacity, size_
     return true;
 }
 
-/* ---- names of parts ---------------------------------------------------------------------------- */
+/* ---- names of parts ----------------------------------------------------- */
 
 static int hex(char c)
 {
@@ -115,7 +115,7 @@ static char *part_name(const struct epub *e, const char *href)
     return copy ? strcpy(copy, name) : NULL;
 }
 
-/* ---- container, encryption, package --------------------------------------------------------------- */
+/* ---- container, encryption, package ------------------------------------- */
 
 static void container(struct xml *x, const char *name, const char *const *attributes)
 {
@@ -222,7 +222,7 @@ static void package_text(struct xml *x, const char *text, size_t size)
     t->size += size;
 }
 
-/* ---- chapters ------------------------------------------------------------------------------------------ */
+/* ---- chapters ----------------------------------------------------------- */
 
 /* Behind the head, whose title is most often the book's. */
 static const char *behind_head(const char *text, const char *end)
@@ -313,8 +313,9 @@ void epub_read(struct stream *stream, const struct source *source)
 void epub_read(struct stream *stream, const struct source *source)
 {
     (void)source;
-    stream_refuse(stream, "this is a book in EPUB, which is not read here: heed-summarize was built "
-                          "without libzip and expat; try: pandoc -t plain FILE | heed-summarize -");
+    stream_refuse(stream, "this is a book in EPUB, which is not read here: heed-summarize was "
+                          "built without libzip and expat; try: pandoc -t plain FILE | "
+                          "heed-summarize -");
 }
 
 #endif

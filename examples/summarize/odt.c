@@ -41,7 +41,7 @@ static bool is_one_of(const char *name, const char *const *names)
     return false;
 }
 
-/* ---- styles ------------------------------------------------------------------------------------- */
+/* ---- styles ------------------------------------------------------------- */
 
 /* "Heading_20_1": a name whose other signs are numbers. */
 static int kind_of(const char *name)
@@ -93,7 +93,7 @@ static void style_close(struct odt *d, const char *name)
     *d->id = '\0';
 }
 
-/* ---- the text ------------------------------------------------------------------------------------- */
+/* ---- the text ----------------------------------------------------------- */
 
 static const char *const left_out[] = {
     "office:annotation", "text:tracked-changes", "draw:frame", "draw:custom-shape", "draw:g",
@@ -250,7 +250,7 @@ static void on_text(struct xml *x, const char *text, size_t size)
         office_put(&d->office, text, size);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------- */
+/* ---- all of it ---------------------------------------------------------- */
 
 static void manifest(struct xml *x, const char *name, const char *const *attributes)
 {

@@ -16,7 +16,7 @@
 
 enum { MOST_PARENTS = 16 };
 
-/* ---- texts -------------------------------------------------------------------------- */
+/* ---- texts -------------------------------------------------------------- */
 
 static void text_add(struct office *o, struct text *t, const char *bytes, size_t size)
 {
@@ -47,7 +47,7 @@ static void block(struct office *o, enum block_kind kind, const struct text *t)
     stream_close(s);
 }
 
-/* ---- styles ------------------------------------------------------------------------- */
+/* ---- styles ------------------------------------------------------------- */
 
 static const struct {
     const char *name;              /* in small letters; '*': and what begins so */
@@ -138,7 +138,7 @@ int styles_kind(const struct styles *s, const char *id)
     return -1;
 }
 
-/* ---- paragraphs ------------------------------------------------------------------------ */
+/* ---- paragraphs --------------------------------------------------------- */
 
 void office_open(struct office *o, enum block_kind kind)
 {
@@ -214,7 +214,7 @@ void office_close(struct office *o)
     p->size = 0;
 }
 
-/* ---- tables ------------------------------------------------------------------------------ */
+/* ---- tables ------------------------------------------------------------- */
 
 void office_table(struct office *o, int64_t columns)
 {
@@ -238,7 +238,7 @@ void office_table_end(struct office *o)
         office_row(o);
 }
 
-/* ---- notes -------------------------------------------------------------------------------- */
+/* ---- notes -------------------------------------------------------------- */
 
 void office_note(struct office *o)
 {

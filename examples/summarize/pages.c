@@ -138,7 +138,8 @@ static bool goes_on(const struct prose *p, const char *begin, const char *end)
 void pages_put(struct stream *stream, struct page_lines *lines)
 {
     struct prose prose = {
-        .stream = stream, .base = lines->base, .gap = 3, .flags = PROSE_HYPHENS
+        .stream = stream, .base = lines->base, .gap = 3,
+        .flags = PROSE_HYPHENS | lines->flags
     };
     struct page_line line;
     struct pages pages = { .n = 0 };

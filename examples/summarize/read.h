@@ -197,6 +197,7 @@ struct page_lines {
     const void *from;
     size_t at;                     /* 0: before the first one */
     const char *base;              /* where the text begins, for origins */
+    unsigned flags;                /* PROSE_ ones, besides hyphens */
 };
 
 void pages_put(struct stream *stream, struct page_lines *lines);

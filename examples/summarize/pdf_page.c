@@ -1,0 +1,249 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Characters of a page, with their places, to lines: cells of a table that are beside each other
+ * are one line, marks of notes within text go, and what stands apart at the head or the foot of a
+ * page is its first and last line.
+ */
+#include "pdf.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef SUMMARIZE_POPPLER
+
+#define WIDE 2.0F                  /* a gap between columns of a table, in sizes */
+
+/* ---- keeping ------------------------------------------------------------ */
+
+void pdf_fail(struct pdf *p)
+{
+    stream_refuse(p->stream, "it needs more memory than such a file may");
+}
+
+static void keep(struct pdf *p, const char *bytes, size_t size)
+{
+    if (p->capacity - p->size < size) {
+        const size_t capacity = p->size + size + p->size / 2 + 4096;
+        char *const grown = realloc(p->text, capacity);
+
+        if (!grown) {
+            pdf_fail(p);
+            return;
+        }
+        p->text = grown;
+        p->capacity = capacity;
+    }
+    memcpy(p->text + p->size, bytes, size);
+    p->size += size;
+}
+
+static struct pdf_line *new_line(struct pdf *p)
+{
+    if (p->n == p->line_capacity) {
+        const int64_t capacity = p->line_capacity ? p->line_capacity * 2 : 256;
+        struct pdf_line *const grown = realloc(p->lines, (size_t)capacity * sizeof(*grown));
+
+        if (!grown) {
+            pdf_fail(p);
+            return NULL;
+        }
+        p->lines = grown;
+        p->line_capacity = capacity;
+    }
+    p->lines[p->n] = (struct pdf_line){ .begin = p->size, .kind = BLOCK_PARAGRAPH };
+    return &p->lines[p->n++];
+}
+
+/* ---- lines ----------------------------------------------------------- */
+
+/* The digits, stars and daggers of notes, raised and small behind a word. */
+static bool is_note_mark(const struct pdf_work *w, const struct pdf_glyph *g)
+{
+    return w->size > 0 && g->size < 0.8F * w->size && (w->mark || w->letters > 2) &&
+           g->bottom < w->bottom - 0.05F * w->size &&
+           ((g->code >= '0' && g->code <= '9') || g->code == '*' || g->code == ',' ||
+            g->code == 0x2020 || g->code == 0x2021);
+}
+
+static void keep_code(struct pdf *p, uint32_t code)
+{
+    static const char *const joined[] = { "ff", "fi", "fl", "ffi", "ffl", "st", "st" };
+    char utf8[4];
+
+    if (code >= 0xFB00 && code <= 0xFB06)
+        keep(p, joined[code - 0xFB00], strlen(joined[code - 0xFB00]));
+    else if (code == 0xF0B7 || code == 0xF0A7)     /* the list marks of symbol fonts */
+        keep(p, "\xE2\x80\xA2", 3);
+    else
+        keep(p, utf8, utf8_put(code, utf8));
+}
+
+static void measure(struct pdf_work *w, const struct pdf_glyph *g)
+{
+    struct pdf_line *const l = w->line;
+
+    l->left = l->letters == 0 || g->left < l->left ? g->left : l->left;
+    l->top = l->letters == 0 || g->top < l->top ? g->top : l->top;
+    l->right = l->letters == 0 || g->right > l->right ? g->right : l->right;
+    l->bottom = l->letters == 0 || g->bottom > l->bottom ? g->bottom : l->bottom;
+    l->letters++;
+    l->bold += g->bold;
+    l->mono += g->mono;
+    l->math += g->math;
+    /* The size of most characters, by the vote of Boyer and Moore. */
+    if (fabsf(g->size - l->size) < 0.01F) {
+        w->of_most++;
+    } else if (--w->of_most < 0) {
+        l->size = g->size;
+        w->of_most = 1;
+    }
+    w->size = g->size;
+    w->bottom = g->bottom;
+}
+
+static void put_glyph(struct pdf *p, const struct pdf_glyph *g)
+{
+    struct pdf_work *const w = &p->work;
+    float gap;
+
+    if (utf8_is_space(g->code)) {
+        keep(p, "   ", g->right - g->left > WIDE * w->line->size ? 3 : 1);
+        w->letters = 0;
+        return;
+    }
+    if (is_note_mark(w, g))
+        return;
+    gap = g->left - w->line->right;
+    if (w->line->letters > 0 && gap > 0.5F * w->line->size && p->text[p->size - 1] != ' ')
+        keep(p, "   ", gap > WIDE * w->line->size ? 3 : 1);   /* Poppler has none there */
+    keep_code(p, g->code);
+    measure(w, g);
+    w->letters = utf8_is_lower(g->code) || utf8_is_upper(g->code) ? w->letters + 1 : 0;
+    w->mark = g->code < 0x80 ? strchr(".,;:!?)\"'", (int)g->code) != NULL
+                             : g->code == 0x201D || g->code == 0x2019;
+}
+
+/* A line upright at the side, as on the first page of preprints, says nothing. */
+static bool is_upright(const struct pdf_line *l)
+{
+    return l->letters > 3 && l->bottom - l->top > 2 * (l->right - l->left);
+}
+
+/* Whether a line goes on, behind a gap, with the last one: cells of a table. */
+static bool is_beside(const struct pdf_line *last, const struct pdf_line *l)
+{
+    return last->page == l->page && fabsf(l->bottom - last->bottom) < 0.3F * last->size &&
+           l->left > last->right;
+}
+
+static void end_line(struct pdf *p)
+{
+    struct pdf_line *const l = p->work.line;
+    struct pdf_line *const last = p->n > 1 ? l - 1 : NULL;
+
+    p->work.line = NULL;
+    if (p->stream->failed || !l)
+        return;
+    while (p->size > l->begin && p->text[p->size - 1] == ' ')
+        p->size--;
+    if (p->size - l->begin >= 2 && memcmp(p->text + p->size - 2, "\xC2\xAD", 2) == 0) {
+        p->text[p->size - 2] = '-';        /* where it is soft, a line ends nowhere else */
+        p->size--;
+    }
+    l->end = p->size;
+    if (l->letters == 0 || is_upright(l)) {
+        p->size = l->begin;
+        p->n--;
+    } else if (last && is_beside(last, l)) {
+        last->right = l->right;
+        last->end = l->end;
+        last->letters += l->letters;
+        last->bold += l->bold;
+        last->mono += l->mono;
+        last->math += l->math;
+        p->n--;
+    }
+}
+
+void pdf_glyph(struct pdf *p, const struct pdf_glyph *g)
+{
+    struct pdf_work *const w = &p->work;
+
+    if (g->code == '\n') {
+        end_line(p);
+        return;
+    }
+    if (!w->line) {
+        *w = (struct pdf_work){ .page = w->page, .first = w->first };
+        if (p->n > w->first)
+            keep(p, "   ", 3);             /* in case the line goes on with the last one */
+        w->line = new_line(p);
+        if (!w->line)
+            return;
+        w->line->page = w->page;
+    }
+    put_glyph(p, g);
+}
+
+/* ---- heads and feet of a page ------------------------------------------- */
+
+/* Whether a line is as high, or as low, as the outermost one of its page. */
+static bool at_edge(const struct pdf_line *l, const struct pdf_line *edge, bool bottom)
+{
+    return bottom ? l->bottom >= edge->bottom - 0.7F * edge->size
+                  : l->top <= edge->top + 0.7F * edge->size;
+}
+
+/* Moves the lines at one height with the topmost one to the front of a page, or with the lowest one
+ * to its end, where the others are further away than lines of a paragraph are. */
+static void sort_edge(struct pdf_line *lines, int64_t n, bool bottom, struct pdf_line *room)
+{
+    struct pdf_line edge = lines[0];
+    float nearest = INFINITY;
+    int64_t used = 0;
+
+    for (int64_t i = 1; i < n; i++) {
+        if (bottom ? lines[i].bottom > edge.bottom : lines[i].top < edge.top)
+            edge = lines[i];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const float step = bottom ? edge.bottom - lines[i].bottom : lines[i].top - edge.top;
+
+        if (!at_edge(&lines[i], &edge, bottom) && step < nearest)
+            nearest = step;
+    }
+    if (nearest < 1.6F * edge.size)
+        return;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t i = 0; i < n; i++) {
+            if (at_edge(&lines[i], &edge, bottom) == (bottom == (pass == 1)))
+                room[used++] = lines[i];
+        }
+    }
+    memcpy(lines, room, (size_t)n * sizeof(*lines));
+}
+
+void pdf_page_begin(struct pdf *p, int32_t number)
+{
+    p->work = (struct pdf_work){ .page = number, .first = p->n };
+}
+
+void pdf_page_end(struct pdf *p)
+{
+    const int64_t first = p->work.first;
+    struct pdf_line *room;
+
+    end_line(p);
+    room = malloc((size_t)(p->n - first + 1) * sizeof(*room));
+    if (!room) {
+        pdf_fail(p);
+        return;
+    }
+    for (int bottom = 0; bottom < 2 && p->n > first; bottom++)
+        sort_edge(p->lines + first, p->n - first, bottom == 1, room);
+    free(room);
+}
+
+#endif
