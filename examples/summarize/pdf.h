@@ -12,7 +12,7 @@
 struct pdf_line {
     size_t begin, end;             /* of the text */
     float left, top, right, bottom, size;
-    int32_t page;
+    int32_t page, order;           /* order: of columns, while they are sorted */
     int32_t letters, bold, mono, math;     /* characters, without spaces; of them in such fonts */
     int8_t kind;                   /* a block_kind */
     bool column, gap, note;

@@ -55,6 +55,8 @@ static void find_pitch(struct pdf *p)
     }
     for (int64_t i = 1; i < 100; i++)
         best = of[i] > of[best] ? i : best;
+    for (int64_t i = best - 1; i >= 0; i--)
+        best = of[i] * 3 > of[best] ? i : best;    /* many paragraphs may have one line */
     p->pitch = of[best] > 0 ? 0.91F + (float)best / 50 : 1.2F;
 }
 
@@ -98,21 +100,32 @@ static bool is_gap(const struct pdf *p, int64_t i, float right)
             (!next || next->left < l->left - 0.8F * l->size));
 }
 
+/* The right end of the column that begins with line i. */
+static float column_right(const struct pdf *p, int64_t i)
+{
+    float right = p->lines[i].right;
+
+    for (i++; i < p->n && p->lines[i].page == p->lines[i - 1].page && !p->lines[i].column; i++)
+        right = p->lines[i].right > right ? p->lines[i].right : right;
+    return right;
+}
+
 static void find_gaps(struct pdf *p)
 {
     float right = 0;
 
+    for (int64_t i = 1; i < p->n; i++) {
+        struct pdf_line *const l = &p->lines[i];
+
+        l->column = l->page == l[-1].page && l->bottom < l[-1].bottom - 0.5F * l->size;
+    }
     for (int64_t i = 0; i < p->n; i++) {
         struct pdf_line *const l = &p->lines[i];
-        const struct pdf_line *const last = i > 0 && l[-1].page == l->page ? l - 1 : NULL;
+        const bool first = i == 0 || l[-1].page != l->page;
 
-        if (!last)
-            right = l->right;
-        l->column = last && l->bottom < last->bottom - 0.5F * l->size;
-        if (l->column)
-            right = l->right;
-        l->gap = !last || (!l->column && is_gap(p, i, l->right > right ? l->right : right));
-        right = l->gap || l->right > right ? l->right : right;
+        if (first || l->column)
+            right = column_right(p, i);
+        l->gap = first || (!l->column && is_gap(p, i, right));
     }
 }
 
@@ -176,14 +189,10 @@ static bool is_caption(const struct pdf *p, const struct pdf_line *l)
 /* Of contents: dots that lead to the number of a page, which may be a line of its own. */
 static bool has_leader(const struct pdf *p, const struct pdf_line *l)
 {
-    int dots = 0, spaces = 0;
+    int dots = 0;
 
-    for (size_t i = l->begin; i < l->end && dots < LEADER_DOTS; i++) {
-        const char c = p->text[i];
-
-        spaces = c == ' ' ? spaces + 1 : 0;
-        dots = c == '.' ? dots + 1 : spaces == 1 ? dots : 0;
-    }
+    for (size_t i = l->begin; i < l->end && dots < LEADER_DOTS; i++)
+        dots = p->text[i] == '.' ? dots + 1 : p->text[i] == ' ' ? dots : 0;
     return dots >= LEADER_DOTS;
 }
 
