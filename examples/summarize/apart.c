@@ -93,12 +93,13 @@ static _Noreturn void process(int to, const struct format *format, const struct 
     static struct sender sender;
     struct stream stream = { .take = send_block, .to = &sender };
     struct record last = { .kind = LAST };
-    const uint64_t memory = ((uint64_t)format->apart->mib << 20) +
-                            source->size / 10 * (uint64_t)format->apart->tenths;
+    const struct room *const room = format->apart;
+    const uint64_t memory = ((uint64_t)room->mib << 20) +
+                            (uint64_t)source->size / 10 * room->tenths;
 
     sender.to = to;
     sender.most = TEXT_FREE + TEXT_TIMES * source->size;
-    confine(to, memory, confine_seconds(source->size));
+    confine(to, memory, confine_seconds(room, source->size));
     format->read(&stream, source);
     stream_close(&stream);
     last.failed = stream.failed;
@@ -218,22 +219,17 @@ static bool receive_block(struct receiver *r, struct stream *stream, struct reco
 static void tell(const struct receiver *r, const struct format *format, const struct source *source,
                  int status, struct failure *why)
 {
-    const unsigned seconds = confine_seconds(source->size);
-
     why->usage = true;
     if (*r->refused)
         snprintf(why->text, sizeof(why->text), "%s", r->refused);
     else if (r->late || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
-        snprintf(why->text, sizeof(why->text),
-                 "this %s file cannot be read: it takes more than %u s", format->name, seconds);
-    else if (WIFSIGNALED(status))
-        snprintf(why->text, sizeof(why->text),
-                 "this %s file cannot be read: what reads it stopped, by signal %d", format->name,
-                 WTERMSIG(status));
+        snprintf(why->text, sizeof(why->text), "it takes more than %u s to read, which such a %s "
+                 "file may not", confine_seconds(format->apart, source->size), format->name);
     else
-        snprintf(why->text, sizeof(why->text),
-                 "this %s file cannot be read: it needs more memory than such a file may",
-                 format->name);
+        snprintf(why->text, sizeof(why->text), "it is damaged, or needs more memory than such a %s "
+                 "file may: what reads it stopped (%s %d)", format->name,
+                 WIFSIGNALED(status) ? "signal" : "status",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 bool apart_read(struct stream *stream, const struct format *format, const struct source *source,
@@ -261,7 +257,7 @@ bool apart_read(struct stream *stream, const struct format *format, const struct
         return false;
     }
     r.from = ends[0];
-    r.end = now() + (int64_t)confine_seconds(source->size) * 1000 * SLOWER;
+    r.end = now() + (int64_t)confine_seconds(format->apart, source->size) * 1000 * SLOWER;
     r.left = TEXT_FREE + TEXT_TIMES * source->size;
     while (receive_block(&r, stream, &last))
         ;

@@ -40,9 +40,9 @@
 void __sanitizer_set_report_fd(void *fd);
 #endif
 
-unsigned confine_seconds(size_t size)
+unsigned confine_seconds(const struct room *room, size_t size)
 {
-    const unsigned seconds = 10 + (unsigned)(size >> 18 < 86400 ? size >> 18 : 86400);
+    const unsigned seconds = room->seconds + (unsigned)(size >> 18 < 86400 ? size >> 18 : 86400);
 
     return SANITIZED ? 4 * seconds : seconds;
 }

@@ -282,7 +282,7 @@ static void read_document(struct pdf *p, PopplerDocument *doc)
     if (read == 0)
         stream_refuse(p->stream, "this is a damaged PDF file: it has no pages");
     else if (p->n == 0)
-        stream_refuse(p->stream, "this PDF has no text, only pictures of pages; try: "
+        stream_refuse(p->stream, "this PDF has no text, perhaps only pictures of pages; try: "
                                  "ocrmypdf FILE with-text.pdf");
 }
 

@@ -114,10 +114,10 @@ struct source {
     const char *name;              /* of the file; NULL: unknown */
 };
 
-/* Memory for a process of its own, which reads a file whose text is its bytes: so many MiB, and so
- * many tenths of the file. */
+/* What a process of its own may take, which reads a file whose text is its bytes: so many MiB, and
+ * so many tenths of the file, of memory; so many seconds of a processor, and one each 256 KiB. */
 struct room {
-    int mib, tenths;
+    unsigned mib, tenths, seconds;
 };
 
 struct format {
@@ -177,7 +177,7 @@ const char *archive_library(void);
 bool apart_read(struct stream *stream, const struct format *format, const struct source *source,
                 struct failure *why);
 /* Processor seconds that reading so many bytes may take. */
-unsigned confine_seconds(size_t size);
+unsigned confine_seconds(const struct room *room, size_t size);
 /* From here on the process can write to `to` and read files, and has so much memory besides what it
  * has; the seconds end it. */
 void confine(int to, uint64_t memory, unsigned seconds);

@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import warnings
 import zipfile
 import zlib
 
@@ -110,18 +111,18 @@ def archives():
                                             packed.docx_parts("en")), EITHER
     yield "bomb.docx", bomb("word/document.xml", 300 << 20), REFUSED
     yield "bomb-styles.docx", packed.archive(with_part(packed.docx_parts("en"), "word/styles.xml",
-                                                       b" " * (100 << 20))), REFUSED
-    text = word(prose * 100000)
-    yield "same-text.docx", text, REFUSED
+                                                       b" " * (20 << 20))), REFUSED
+    yield "same-text.docx", word(prose * 100000), REFUSED
 
 
 def zip_of_same(name, texts):
-    path = tempfile.TemporaryFile()
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed_file:
-        for text in texts:
-            packed_file.writestr(zipfile.ZipInfo(name), text)
-    path.seek(0)
-    return path.read()
+    with tempfile.TemporaryFile() as path, warnings.catch_warnings():
+        warnings.simplefilter("ignore")            # of the name that is there already
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+            for text in texts:
+                file.writestr(zipfile.ZipInfo(name), text)
+        path.seek(0)
+        return path.read()
 
 
 def bomb(name, size):
@@ -244,7 +245,7 @@ def books():
     yield "hidden-fonts.epub", book({"a.xhtml": text}, more=[("META-INF/encryption.xml", (
         '<encryption xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:EncryptionMethod '
         'Algorithm="http://www.idpf.org/2008/embedding"/></encryption>'))]), READ
-    yield "big-chapter.epub", book({"a.xhtml": " " * (40 << 20)}), REFUSED
+    yield "big-chapter.epub", book({"a.xhtml": " " * (24 << 20)}), REFUSED
     yield "open-chapter.epub", book({"a.xhtml": "<html><body><nav><p>" * 500, "b.xhtml": text}), READ
     yield "noise.epub", book({"a.xhtml": hostile.noise(50000, 7), "b.xhtml": text}), READ
     yield "utf16.epub", book({"a.xhtml": text.encode("utf-16")}), READ
@@ -303,10 +304,10 @@ def printed():
     yield "unknown-filter.pdf", page_of(text.replace(b"FlateDecode", b"NoneDecode")), EITHER
     yield "many-filters.pdf", page_of(b"<< /Length 9 /Filter [" + b"/FlateDecode " * 50000 +
                                       b"] >>\nstream\n123456789\nendstream"), EITHER
-    yield "bomb.pdf", page_of(packed.pdf_stream(b"BT /F1 1 Tf (a. ) Tj ET\n" * 6000000)), EITHER
-    yield "bomb-of-bombs.pdf", page_of(
-        b"<< /Filter [/FlateDecode /FlateDecode] /Length %d >>\nstream\n" %
-        len(zipped_twice(400 << 20)) + zipped_twice(400 << 20) + b"\nendstream"), EITHER
+    yield "bomb.pdf", page_of(packed.pdf_stream(b"BT /F1 1 Tf (a. ) Tj ET\n" * 500000)), EITHER
+    twice = zipped_twice(400 << 20)
+    yield "bomb-of-bombs.pdf", page_of(b"<< /Filter [/FlateDecode /FlateDecode] /Length %d >>\n"
+                                       b"stream\n" % len(twice) + twice + b"\nendstream"), EITHER
     yield "bad-flate.pdf", page_of(b"<< /Length 2000 /Filter /FlateDecode >>\nstream\nx\x9c" +
                                    hostile.noise(2000, 9) + b"\nendstream"), EITHER
     yield "deep-arrays.pdf", page_of(text, page=b"/A " + b"[" * 100000), EITHER
@@ -392,8 +393,7 @@ def mutants(every):
 
 def main():
     program, every = sys.argv[1], "--all" in sys.argv
-    cases = [case for part in (archives, markup, offices, books, printed) for case in part()]
-    troubles, count = [], 0
+    troubles, cases, count = [], 0, 0
     told = subprocess.run([program, "--version"], check=True, stdout=subprocess.PIPE).stdout.decode()
     with tempfile.TemporaryDirectory() as folder:
         def judge(name, data, statuses):
@@ -405,13 +405,16 @@ def main():
                 troubles.append(trouble)
                 print("not ok " + trouble, flush=True)
 
-        for name, data, statuses in cases:
-            judge(name, data, REFUSED if "built without" in told else statuses)
+        # One at a time: what this process has counts as memory of what it starts.
+        for part in (archives, markup, offices, books, printed):
+            for name, data, statuses in part():
+                cases += 1
+                judge(name, data, REFUSED if "built without" in told else statuses)
         for name, data in mutants(every):
             count += 1
             judge(name, data, EITHER)
-    print(f"{len(cases)} files, {count} mutants, {len(troubles)} troubles")
-    return 1 if troubles or len(cases) < 60 else 0
+    print(f"{cases} files, {count} mutants, {len(troubles)} troubles")
+    return 1 if troubles or cases < 60 else 0
 
 
 if __name__ == "__main__":
