@@ -44,7 +44,7 @@ unsigned confine_seconds(const struct room *room, size_t size)
 {
     const unsigned seconds = room->seconds + (unsigned)(size >> 18 < 86400 ? size >> 18 : 86400);
 
-    return SANITIZED ? 4 * seconds : seconds;
+    return SANITIZED ? 2 * seconds : seconds;
 }
 
 static void bound(int what, uint64_t soft, uint64_t hard)

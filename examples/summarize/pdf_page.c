@@ -383,14 +383,16 @@ void pdf_page_end(struct pdf *p)
     struct pdf_line *room;
 
     end_line(p);
-    room = malloc((size_t)(p->n - first + 1) * DEEPEST_COLUMNS * sizeof(*room));
+    if (p->n == first || p->stream->failed)
+        return;
+    room = malloc((size_t)(p->n - first) * DEEPEST_COLUMNS * sizeof(*room));
     if (!room) {
         pdf_fail(p);
         return;
     }
     sort_columns(p->lines + first, p->n - first, room, DEEPEST_COLUMNS);
     join_lines(p);
-    for (int bottom = 0; bottom < 2 && p->n > first; bottom++)
+    for (int bottom = 0; bottom < 2; bottom++)
         sort_edge(p->lines + first, p->n - first, bottom == 1, room);
     free(room);
 }
