@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* A page is in memory as a whole, and the text of all pages; of an archive a part is. */
-static const struct room pages_room = { 64, 160, 10 }, archive_room = { 16, 12, 10 };
+static const struct room pages_room = { 64, 80, 10 }, archive_room = { 16, 12, 10 };
 
 static const struct format formats[] = {
     { "pdf", "PDF", ".pdf ", pdf_looks_like, pdf_read, &pages_room, pdf_library },

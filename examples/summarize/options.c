@@ -273,8 +273,9 @@ static void print_version(void)
     printf("heed-summarize %u.%u.%u\n%s", v >> 16, v >> 8 & 255, v & 255, heed_build_text());
     for (size_t i = 0; (format = format_at(i)) != NULL; i++) {
         if (format->library)
-            printf("  %-12s %s\n", format->name,
-                   format->library() ? format->library() : "not read: built without its libraries");
+            printf("  %-12s %s\n", format->name, format->library() ? format->library()
+                   : format->apart ? "not read: built without its libraries"
+                   : "read as plain text: built without its library");
     }
 }
 
