@@ -3,8 +3,6 @@
  */
 #include "reading.h"
 
-#include "examples/summarize/read.h"
-
 #include <string.h>
 
 enum { KEYS = 256 };
@@ -55,27 +53,46 @@ static void judge_sentences(const struct document *doc)
     FUZZ_REQUIRE(words == doc->words, "%lld words", (long long)doc->words);
 }
 
-void fuzz_reading(const char *format, const uint8_t *data, size_t size)
+/* All that is made of a stream of blocks. */
+static void judge(struct reading *r)
 {
-    struct reading r = { .format = format ? format_named(format) : NULL };
-    struct failure why = { .usage = false };
     struct document doc = { 0 };
     struct vectors vectors = { 0 };
     const struct language *language;
 
-    if (reading_do(&r, (const char *)data, size, "file.md", &why)) {
-        judge_blocks(&r);
-        for (size_t i = 0; (language = language_at(i)) != NULL; i++) {
-            FUZZ_REQUIRE(document_split(&doc, &r.stream, i == 0 ? NULL : language), "no memory");
-            judge_sentences(&doc);
-            if (i == 0)
-                FUZZ_REQUIRE(vectors_build(&vectors, &doc) && document_segment(&doc, &vectors),
-                             "no vectors");
-            document_finish(&doc);
-        }
-        vectors_finish(&vectors);
-    } else {
+    judge_blocks(r);
+    for (size_t i = 0; (language = language_at(i)) != NULL; i++) {
+        FUZZ_REQUIRE(document_split(&doc, &r->stream, i == 0 ? NULL : language), "no memory");
+        judge_sentences(&doc);
+        if (i == 0)
+            FUZZ_REQUIRE(vectors_build(&vectors, &doc) && document_segment(&doc, &vectors),
+                         "no vectors");
+        document_finish(&doc);
+    }
+    vectors_finish(&vectors);
+}
+
+void fuzz_reading(const char *format, const uint8_t *data, size_t size)
+{
+    struct reading r = { .format = format ? format_named(format) : NULL };
+    struct failure why = { .usage = false };
+
+    if (reading_do(&r, (const char *)data, size, "file.md", &why))
+        judge(&r);
+    else
         FUZZ_REQUIRE(why.usage && *why.text, "refused without a reason: %s", why.text);
+    reading_finish(&r);
+}
+
+void fuzz_stream(struct stream *stream)
+{
+    struct reading r = { .stream = *stream, .size = SIZE_MAX / 2 };
+
+    if (!stream->failed) {
+        stream_outline(&r.stream);
+        judge(&r);
+    } else {
+        FUZZ_REQUIRE(!stream->refused || *stream->refused, "refused without a reason");
     }
     reading_finish(&r);
 }

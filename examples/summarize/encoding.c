@@ -26,10 +26,10 @@ static const struct {
 } refused[] = {
     { "%PDF-", 5, "this is a PDF file; try: pdftotext FILE - | heed-summarize -" },
     { "%!PS", 4, "this is PostScript; try: ps2ascii FILE | heed-summarize -" },
-    { "PK\3\4", 4, "this is a ZIP archive or an office document; try: pandoc -t plain FILE | "
-                   "heed-summarize -" },
-    { "\xD0\xCF\x11\xE0", 4, "this is an old office document; try: catdoc FILE | "
-                             "heed-summarize -" },
+    { "PK\3\4", 4, "this is a ZIP archive, and none of the documents that are read; try: "
+                   "pandoc -t plain FILE | heed-summarize -" },
+    { "\xD0\xCF\x11\xE0", 4, "this is an old office document, or one with a password; try: "
+                             "catdoc FILE | heed-summarize -" },
     { "\x1F\x8B", 2, "this is compressed; try: gzip -dc FILE | heed-summarize -" },
     { "BZh", 3, "this is compressed; try: bzip2 -dc FILE | heed-summarize -" },
     { "\xFD" "7zXZ", 5, "this is compressed; try: xz -dc FILE | heed-summarize -" },

@@ -267,11 +267,21 @@ const char *markdown_remark(void)
     return NULL;
 }
 
+const char *markdown_library(void)
+{
+    return "md4c";
+}
+
 #else
 
 const char *markdown_remark(void)
 {
     return "built without md4c: Markdown is read as plain text, with its marks";
+}
+
+const char *markdown_library(void)
+{
+    return NULL;
 }
 
 void markdown_read(struct stream *stream, const struct source *source)

@@ -192,8 +192,9 @@ enum { OPTIONS = sizeof(table) / sizeof(*table) };
 static const char help_start[] =
     "usage: heed-summarize [OPTION]... FILE...\n"
     "\n"
-    "Prints the sentences of FILE (text; - is standard input) that say most, or of several files\n"
-    "together, below the name of each. UTF-8, UTF-16 and windows-1252 (Latin-1) are told apart.\n"
+    "Prints the sentences of FILE (text or a document; - is standard input) that say most, or of\n"
+    "several files together, below the name of each. UTF-8, UTF-16 and windows-1252 (Latin-1) are\n"
+    "told apart.\n"
     "\n"
     "Options:\n";
 static const char help_end[] =
@@ -218,7 +219,7 @@ static const char help_end[] =
     "\n"
     "Exit status:\n"
     "  0 done, 1 out of memory or a failing device or output, 2 wrong usage or a file that\n"
-    "  cannot be read or is no text, 3 FILE has no word of --query.\n";
+    "  cannot be read or has no text, 3 FILE has no word of --query.\n";
 
 /* "  --name VALUE  help": the help stands in its column, or below a long name. */
 static void print_option(const char *name, const char *value, const char *help)
@@ -247,7 +248,8 @@ static void print_help(void)
     fputs(help_start, stdout);
     for (size_t i = 0; i < OPTIONS; i++)
         print_option(table[i].name, table[i].value, table[i].help);
-    print_option("--version", NULL, "print name, version and how the library was built");
+    print_option("--version", NULL, "print name, version, how the library was built, and by which\n"
+                 "libraries formats are read");
     print_option("-h, --help", NULL, "print this text");
     fputs("\nAttentions, by name, and what a sentence sees:\n", stdout);
     for (size_t i = 0; (name = encoder_name(i, &what)) != NULL; i++)
@@ -266,8 +268,15 @@ static void print_help(void)
 static void print_version(void)
 {
     const unsigned v = (unsigned)heed_version();
+    const struct format *format;
 
     printf("heed-summarize %u.%u.%u\n%s", v >> 16, v >> 8 & 255, v & 255, heed_build_text());
+    for (size_t i = 0; (format = format_at(i)) != NULL; i++) {
+        if (format->library)
+            printf("  %-12s %s\n", format->name, format->library() ? format->library()
+                   : format->apart ? "not read: built without its libraries"
+                   : "read as plain text: built without its library");
+    }
 }
 
 /* ---- reading ------------------------------------------------------------------- */

@@ -79,18 +79,16 @@ static int compare(const void *a, const void *b)
 }
 
 /* Each page counts once for a line that is at both its ends. */
-static bool survey(struct pages *p, const struct source *source)
+static bool survey(struct pages *p, struct page_lines *lines)
 {
-    const char *const end = source->text + source->size;
-    struct line line = { .next = source->text, .page = true };
+    struct page_line line;
 
-    while (line.next < end) {
+    while (lines->next(lines, &line)) {
         if (line.page && !pages_grow(p))
             return false;
-        line = line_at(line.next, end);
-        if (!line_is_blank(line.begin, line.end))
-            note_line(&p->list[p->n - 1], likeness(line.begin, line.end));
+        note_line(&p->list[p->n - 1], likeness(line.begin, line.end));
     }
+    lines->at = 0;
     p->edges = malloc((size_t)(2 * EDGE * p->n + 1) * sizeof(*p->edges));
     if (!p->edges)
         return false;
@@ -137,42 +135,70 @@ static bool goes_on(const struct prose *p, const char *begin, const char *end)
            (s->size - p->last >= FULL_LINE || utf8_is_lower(utf8_next(first, end, &taken)));
 }
 
-void pages_read(struct stream *stream, const struct source *source)
+void pages_put(struct stream *stream, struct page_lines *lines)
 {
-    const char *const end = source->text + source->size;
     struct prose prose = {
-        .stream = stream, .base = source->text, .gap = 3, .flags = PROSE_HYPHENS
+        .stream = stream, .base = lines->base, .gap = 3,
+        .flags = PROSE_HYPHENS | lines->flags
     };
-    struct line line = { .next = source->text, .page = true };
+    struct page_line line;
     struct pages pages = { .n = 0 };
     int64_t page = -1, at = 0;
-    bool turned = false, blank = false;
+    bool turned = false, gap = false;
 
-    stream->failed = !survey(&pages, source);
-    while (line.next < end && !stream->failed) {
+    stream->failed = !survey(&pages, lines);
+    while (!stream->failed && lines->next(lines, &line)) {
         if (line.page) {
             page++;
             at = 0;
-            turned = true;
         }
-        line = line_at(line.next, end);
-        if (line_is_blank(line.begin, line.end)) {
-            blank = true;
-            continue;
-        }
+        turned = turned || line.page || line.column;
+        gap = gap || line.gap;
         at++;
         if ((at <= EDGE || at > pages.list[page].lines - EDGE) &&
             (line_is_page_number(line.begin, line.end) ||
              is_running(&pages, likeness(line.begin, line.end))))
             continue;
-        if (turned ? !goes_on(&prose, line.begin, line.end) : blank)
+        if (turned ? !goes_on(&prose, line.begin, line.end) : gap)
             prose_end(&prose);
-        turned = blank = false;
-        prose_line(&prose, line.begin, line.end);
+        turned = gap = false;
+        if (line.kind == BLOCK_PARAGRAPH)
+            prose_line(&prose, line.begin, line.end);
+        else
+            prose_put(&prose, line.kind, line.begin, line.end);
     }
     prose_end(&prose);
     free(pages.list);
     free(pages.edges);
+}
+
+/* Lines of a text with form feeds. */
+static bool next_line(struct page_lines *lines, struct page_line *to)
+{
+    const struct source *const source = lines->from;
+    const char *const end = source->text + source->size;
+    struct line line = { .next = source->text + lines->at };
+
+    *to = (struct page_line){ .page = lines->at == 0 || line.next[-1] == '\f' };
+    while (line.next < end) {
+        line = line_at(line.next, end);
+        lines->at = (size_t)(line.next - source->text);
+        if (!line_is_blank(line.begin, line.end)) {
+            to->begin = line.begin;
+            to->end = line.end;
+            return true;
+        }
+        to->gap = true;
+        to->page = to->page || line.page;
+    }
+    return false;
+}
+
+void pages_read(struct stream *stream, const struct source *source)
+{
+    pages_put(stream, &(struct page_lines){
+        .next = next_line, .from = source, .base = source->text
+    });
 }
 
 int pages_looks_like(const struct source *source)

@@ -40,6 +40,10 @@ struct piece {
     uint64_t origin;               /* times 2; odd: all from one place */
 };
 
+struct stream;
+/* Takes the last block of a stream, which is its only one and is dropped then; false: it fails. */
+typedef bool stream_taker(struct stream *s, void *to);
+
 struct stream {
     char *text;
     size_t size, capacity;
@@ -52,6 +56,9 @@ struct stream {
     bool open;
     bool failed;                   /* memory was short: nothing is added any more */
     bool crowded;                  /* failed: TEXT_CROWDED blocks of too few bytes */
+    const char *refused;           /* failed: what is wrong with the file; NULL: nothing */
+    stream_taker *take;            /* NULL: blocks stay */
+    void *to;
 };
 
 /* Opens a block; the one before is closed. */
@@ -70,6 +77,8 @@ void stream_label(struct stream *s);
 void stream_speaker(struct stream *s);
 /* Where the byte text[at] came from; at == size: the end. */
 size_t stream_origin(const struct stream *s, size_t at);
+/* The file is wrong: nothing is added any more. The line is not owned. */
+void stream_refuse(struct stream *s, const char *why);
 void stream_finish(struct stream *s);
 
 /* ---- encoding.c: bytes to UTF-8 ------------------------------------------- */
@@ -105,18 +114,28 @@ struct source {
     const char *name;              /* of the file; NULL: unknown */
 };
 
+/* What a process of its own may take, which reads a file whose text is its bytes: so many MiB, and
+ * so many tenths of the file, of memory; so many seconds of a processor, and one each 256 KiB. */
+struct room {
+    unsigned mib, tenths, seconds;
+};
+
 struct format {
     const char *name, *what;       /* `what` is for people */
     const char *endings;           /* of file names, each with a space behind */
     /* How sure the text is of this format: 0 not, 1 it may be, 2 it is. */
     int (*looks_like)(const struct source *source);
     void (*read)(struct stream *stream, const struct source *source);
+    const struct room *apart;      /* NULL: it is read here */
+    const char *(*library)(void);  /* by which it is read, for people; NULL: none is needed */
 };
 
 /* Format `index`; NULL behind the last one. */
 const struct format *format_at(size_t index);
 const struct format *format_named(const char *name);
 const struct format *format_find(const struct source *source);
+/* Of those that a process of its own reads, the one that the bytes of a file are; NULL: none. */
+const struct format *format_find_apart(const struct source *source);
 
 int plain_looks_like(const struct source *source);
 void plain_read(struct stream *stream, const struct source *source);
@@ -134,6 +153,54 @@ int man_looks_like(const struct source *source);
 void man_read(struct stream *stream, const struct source *source);
 int pages_looks_like(const struct source *source);
 void pages_read(struct stream *stream, const struct source *source);
+int pdf_looks_like(const struct source *source);
+void pdf_read(struct stream *stream, const struct source *source);
+int docx_looks_like(const struct source *source);
+void docx_read(struct stream *stream, const struct source *source);
+int odt_looks_like(const struct source *source);
+void odt_read(struct stream *stream, const struct source *source);
+int epub_looks_like(const struct source *source);
+void epub_read(struct stream *stream, const struct source *source);
+/* The libraries of others by which this build reads them; NULL: it does without. */
+const char *markdown_library(void);
+const char *pdf_library(void);
+const char *archive_library(void);
+
+/* ---- apart.c, confine.c: a process that reads what may harm -------------------- */
+
+/* A file has at most so much text, TEXT_FREE + TEXT_TIMES times its bytes. */
+#define TEXT_FREE  ((size_t)1 << 20)
+#define TEXT_TIMES ((size_t)100)
+
+/* Reads a file in a process of its own. Origins are bytes of the text that is read. False: the file
+ * is refused, or memory is short. */
+bool apart_read(struct stream *stream, const struct format *format, const struct source *source,
+                struct failure *why);
+/* Processor seconds that reading so many bytes may take. */
+unsigned confine_seconds(const struct room *room, size_t size);
+/* From here on the process can write to `to` and read files, and has so much memory besides what it
+ * has; the seconds end it. */
+void confine(int to, uint64_t memory, unsigned seconds);
+
+/* ---- pages.c: lines of pages --------------------------------------------------- */
+
+struct page_line {
+    const char *begin, *end;
+    bool page, column;             /* the first one of a page, of a column */
+    bool gap;                      /* a paragraph may end before it */
+    enum block_kind kind;          /* BLOCK_PARAGRAPH: its text says what it is */
+};
+
+/* Lines that are not blank, which are asked for twice. */
+struct page_lines {
+    bool (*next)(struct page_lines *lines, struct page_line *line);
+    const void *from;
+    size_t at;                     /* 0: before the first one */
+    const char *base;              /* where the text begins, for origins */
+    unsigned flags;                /* PROSE_ ones, besides hyphens */
+};
+
+void pages_put(struct stream *stream, struct page_lines *lines);
 
 /* ---- outline.c: what blocks are beside others --------------------------------- */
 

@@ -9,13 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool fill_apart(struct reading *r, const struct source *source, struct failure *why)
+{
+    r->encoding = ENCODING_UTF8;
+    r->size = source->size;
+    if (!apart_read(&r->stream, r->format, source, why))
+        return false;
+    stream_outline(&r->stream);
+    return true;
+}
+
 bool reading_do(struct reading *r, const char *bytes, size_t size, const char *name,
                 struct failure *why)
 {
-    const char *const refused = encoding_refuse(bytes, size);
-    struct source source = { .name = name };
+    struct source source = { .text = size > 0 ? bytes : "", .size = size, .name = name };
+    const char *refused;
 
-    bytes = size > 0 ? bytes : "";
+    bytes = source.text;
+    if (!r->format)
+        r->format = format_find_apart(&source);
+    if (r->format && r->format->apart)
+        return fill_apart(r, &source, why);
+    source.text = NULL;
+    refused = encoding_refuse(bytes, size);
     if (refused) {
         snprintf(why->text, sizeof(why->text), "%s", refused);
         why->usage = true;

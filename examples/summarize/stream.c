@@ -173,6 +173,18 @@ void stream_close(struct stream *s)
         .begin = begin, .end = s->size, .kind = s->kind,
         .label_begin = s->label_begin, .label_end = s->label_end, .text_begin = s->text_begin
     });
+    if (s->take && !s->failed) {
+        s->failed = !s->take(s, s->to);
+        s->n = s->n_pieces = 0;
+        s->size = 0;
+    }
+}
+
+void stream_refuse(struct stream *s, const char *why)
+{
+    if (!s->failed)
+        s->refused = why;
+    s->failed = true;
 }
 
 size_t stream_origin(const struct stream *s, size_t at)

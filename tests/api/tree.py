@@ -66,7 +66,7 @@ LAYERS = [
      [PUBLIC, WAIST, r"backends/{own}/.*", r"backends/device/.*", KERNELS], None),
     (r"(?P<own>mpi)/.*", [PUBLIC, r"{own}/.*"], C_STANDARD),
     (r"fuzz/.*", [PUBLIC, r"fuzz/.*", r"tools/conform/(ops/attn/attn|engine/\w+)\.h",
-                  r"examples/summarize/read\.h"], None),
+                  r"examples/summarize/(read|pdf)\.h"], None),
     (r"tools/conform/engine/.*",
      [PUBLIC, r"tools/(common|conform/engine)/.*", r"tools/conform/options\.h"], None),
     (r"tools/conform/ops/.*", [PUBLIC, r"tools/(common|patterns|conform/(engine|ops))/.*"], None),

@@ -51,6 +51,13 @@ DOCS = [f"/usr/share/doc/{name}" for name in (
     "systemd/README.gz", "time/time.html", "valgrind/html/faq.html", "valgrind/html/mc-manual.html",
     "yq/README.rst.gz", "zlib1g-dev/FAQ.gz", "zlib1g-dev/algorithm.txt.gz",
     "zlib1g-dev/examples/zlib_how.html", "zstd/README.md.gz")]
+PRINTED = [f"/usr/share/doc/{name}" for name in (
+    "bzip2/manual.pdf.gz", "debian-policy/policy.pdf.gz", "fontconfig/fontconfig-user.pdf.gz",
+    "gnucobol3/gnucobol.pdf.gz", "libtasn1-doc/libtasn1.pdf", "nettle-dev/nettle.pdf.gz",
+    "shared-mime-info/shared-mime-info-spec.pdf", "valgrind/valgrind_manual.pdf.gz",
+    "zlib1g-dev/crc-doc.1.0.pdf.gz")] + ["/usr/share/doc/debian-policy/policy.epub",
+                                         "/usr/share/docutils/writers/odf_odt/styles.odt"]
+PACKED = (".pdf", ".docx", ".odt", ".epub")
 OWN = [str(TEXTS / name) for name in ("en-article.md", "en-talk.txt", "en-thread.mbox")]
 
 END = r"[.!?…][\"'”’)\]*_`]*$"
@@ -83,6 +90,8 @@ def headings_of(name, text):
         for found in re.finditer(r"(?is)<(h[1-6]|title|dt|summary)\b[^>]*>(.*?)</\1>", text):
             yield untagged(found.group(2))
         return
+    if name.endswith(PACKED):
+        return                                 # see faults(): by how they are written
     lines = text.split("\n")
     for i, line in enumerate(lines):
         behind = lines[i + 1] if i + 1 < len(lines) else ""
@@ -144,7 +153,7 @@ def faults(name, text, sentences):
             yield "reference", said
         if (said.count("(") != said.count(")") or said.count("[") != said.count("]") or
                 said.count('"') % 2 or said.count("“") != said.count("”") or
-                (not name.endswith(".html") and begins_within(said, text))):
+                (not name.endswith((".html", *PACKED)) and begins_within(said, text))):
             yield "half", said
         if re.match(BACK, said) and one["index"] - 1 not in chosen:
             yield "points back", said
@@ -154,8 +163,9 @@ def others(n):
     """Texts, one of a package, and pages that are not in the lists."""
     draw, texts = random.Random(4), {}
     found = [path for path in sorted(pathlib.Path("/usr/share/doc").rglob("*"))
-             if re.match(r"(readme|faq)|.*\.(html|md|rst|txt)(\.gz)?$", path.name.lower())
-             and not re.search("changelog|CMakeLists", path.name) and str(path) not in DOCS
+             if re.match(r"(readme|faq)|.*\.(html|md|rst|txt|pdf|epub|odt|docx)(\.gz)?$",
+                         path.name.lower())
+             and not re.search("changelog|CMakeLists", path.name) and str(path) not in (*DOCS, *PRINTED)
              and path.is_file() and not path.is_symlink()
              and 3000 < path.stat().st_size < 400000]
     pages = [path.name[:-3] for path in sorted(pathlib.Path("/usr/share/man").glob("man[1578]/*.gz"))
@@ -165,6 +175,13 @@ def others(n):
         texts.setdefault(path.parts[4], str(path))
     pages = [tuple(reversed(name.rsplit(".", 1))) for name in draw.sample(pages, min(n, len(pages)))]
     return list(texts.values())[:n], [page for page in pages if page not in PAGES]
+
+
+def readable(program, paths):
+    """Of the paths, those of formats that the program was built with."""
+    told = subprocess.run([program, "--version"], check=True, stdout=subprocess.PIPE).stdout.decode()
+    lacks = [line.split()[0] for line in told.split("\n") if "built without" in line]
+    return [path for path in paths if not re.search(rf"\.({'|'.join(lacks) or '-'})(\.gz)?$", path)]
 
 
 def files(folder, texts, pages):
@@ -192,7 +209,7 @@ def main():
     drawn = others(int(sys.argv[3])) if sys.argv[2:3] == ["--others"] else None
     with tempfile.TemporaryDirectory() as folder:
         for name, path in files(pathlib.Path(folder),
-                                *(drawn or ([*LICENSES, *DOCS, *OWN], PAGES))):
+                                *(drawn or ([*LICENSES, *DOCS, *OWN, *readable(program, PRINTED)], PAGES))):
             count += 1
             text = path.read_bytes().decode("utf-8", errors="replace")
             for words in LENGTHS:
