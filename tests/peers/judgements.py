@@ -310,6 +310,17 @@ def drawn(given, seed):
                         for name in "qkv"}}
 
 
+def grown(given):
+    """More heads and channels: more words that can differ."""
+    size = {name: list(given[name].shape) for name in "qkv"}
+    for one in size.values():
+        one[1] *= 4
+    size["v"][3] = max(size["v"][3], 16)
+    seen = given["mask"]
+    return {**given, **{name: np.zeros(size[name], given["q"].dtype) for name in "qkv"},
+            "mask": None if seen is None else np.concatenate([seen] * 4, 1)}
+
+
 def drawn_text(given, seed):
     shapes = ", ".join(str(given[name].shape) for name in "qkv")
     kind = {2: "f2", 4: "f4"}[given["q"].itemsize]
@@ -348,7 +359,7 @@ def sources(kernel, name, expressions):
 
 
 def program(kernel, name, data, scale, end, comment):
-    body = "\n".join(line for line in (data, f"scale = {scale!r}", end) if line)
+    body = "\n".join(line for line in (data, re.sub(r"\bscale\b", repr(scale), end)) if line)
     text = f"{HEAD}# {comment}\n{sources(kernel, name, end)}\n\n\n{body}\n"
     counted = [line for line in text.splitlines() if line.strip() and line[0] != "#"]
     return text, len(counted)
@@ -379,7 +390,8 @@ def pair_program(kernel, name, given, _, comment):
     drawn ones."""
     few = sum(given[x].size for x in "qkv") <= 60
     tries = ([(given, data_text(given))] if few else []) + \
-        [(drawn(given, seed), drawn_text(given, seed)) for seed in range(SEEDS)]
+        [(drawn(one, seed), drawn_text(one, seed)) for one in (given, grown(given))
+         for seed in range(SEEDS)]
     for numbers, data in tries:
         for one, other, *setup in pair_of(name, numbers):
             places = [lambda x: x] + ([aligned] if name != "layout" else [])
@@ -389,7 +401,8 @@ def pair_program(kernel, name, given, _, comment):
                 end += (f"one = {one.format(more=more)}\nother = {other.format(more=more)}\n"
                        "print(one[one != other], other[one != other])\n"
                        "raise SystemExit(not (one != other).any())")
-                return program(kernel, name, mask_text(given) + data, given["scale"], end, comment)
+                return program(kernel, name, mask_text(numbers) + data, given["scale"], end,
+                               comment)
     return None
 
 

@@ -1,14 +1,17 @@
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""jax.nn.dot_product_attention, by XLA on the processor."""
+"""jax.nn.dot_product_attention under jax.jit, by XLA on the processor."""
 
 import jax
 import numpy as np
 
 
+dot_product_attention = jax.jit(jax.nn.dot_product_attention, static_argnames="implementation")
+
+
 def attention(q, k, v, scale, mask=None):
     q, k, v = (jax.numpy.asarray(x.swapaxes(1, 2)) for x in (q, k, v))
-    o = jax.nn.dot_product_attention(q, k, v, mask=mask, scale=scale, implementation="xla")
+    o = dot_product_attention(q, k, v, mask=mask, scale=scale, implementation="xla")
     return np.asarray(o).swapaxes(1, 2)
 
 
