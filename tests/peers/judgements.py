@@ -96,7 +96,8 @@ class Kernel:
         if getattr(self.module, "MORE_ROWS_ALONE", False) and 1 < case.rows < case.keys and \
                 case.items > 1:
             raise heed.Refused("batch", "one item for rows behind a cache")
-        if not self.masks and (case.sees != "causal_end" or case.rows > case.keys):
+        ends = case.sees == "causal_end" or case.sees == "everything" and case.rows == 1
+        if not self.masks and (not ends or case.rows > case.keys):
             raise heed.Refused("mask", "only rows that end where the keys end")
 
     def call(self, given, **more):
@@ -179,7 +180,8 @@ def unseen(kernel, cases):
 
 def invariant(name):
     def judged(kernel, cases):
-        few = " nq=1" if getattr(kernel.module, "MORE_ROWS_ALONE", False) else ""
+        few = " nq=1 d=16,64,128 dv=16,64,128" if getattr(
+            kernel.module, "MORE_ROWS_ALONE", False) else ""
         items = "batch=2,3" + few if name == "batch" else ""
         return plain(kernel, cases, only=levels(only(kernel, BOTH, "fill=normal"), items),
                      properties=[name], alike=True)
