@@ -16,7 +16,7 @@ which is the text of those programs as well, and
     KERNELS   names of kernels and their further arguments
     TYPES     element types, ("f32",) where it is missing
     DENSE     True: it wants arrays without gaps, or copies them, so that no layout reaches the kernel
-    SCALE_ABOVE_0, SCALE_IS_DEFAULT, MULTIPLE (of d), MORE_ROWS_ALONE (one item, where there are more
+    SCALE_ABOVE_0, MULTIPLE (of d), MORE_ROWS_ALONE (one item, where there are more
               rows than one and fewer than keys): what else it wants
     COMPILES  it compiles for each shape: by what the number of cases is divided
     LACKING   how the text of a RuntimeError begins that says that there is no such kernel
@@ -82,8 +82,7 @@ class Kernel:
         names = inspect.signature(self.module.attention).parameters
         self.masks, self.threads = "mask" in names, "threads" in names
         self.dense = getattr(self.module, "DENSE", False)
-        self.needs = [*self.takes, *(() if getattr(self.module, "SCALE_IS_DEFAULT", False)
-                                     else ("scale",))]
+        self.needs = ["scale", *self.takes]
         if self.masks:
             self.needs += ["causal", "causal_end", "band"]
 
