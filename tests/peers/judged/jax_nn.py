@@ -19,6 +19,6 @@ PROJECT = "JAX"
 PACKAGES = ("jax", "jaxlib")
 TAKES = ("mask", "grouped")
 DENSE = True
-COMPILES = 4
+COMPILES = 6
 KERNELS = {"jax-xla": {}}
 TYPES = ("f32", "f16")
