@@ -21,7 +21,8 @@ class Judgements(unittest.TestCase):
             page, breaks = pathlib.Path(folder) / "page.md", pathlib.Path(folder) / "breaks"
             done = subprocess.run(
                 [sys.executable, TOP / "scripts/judge-peers", "--build", build, "--only", "matmul",
-                 "--cases", "12", "--page", page, "--breaks", breaks],
+                 "--cases", "12", "--page", page, "--breaks", breaks, "--results",
+                 pathlib.Path(folder) / "results"],
                 env={**os.environ, "HEED_JUDGE": sys.executable}, capture_output=True, text=True,
                 check=False)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
