@@ -52,7 +52,9 @@ struct hk_strip {
     HK_GLOBAL float *ring;              /* likewise */
     hk_i64 first_block;                 /* number of its block 0, over items and key heads */
     struct hk_sub_view views[HK_SUBS];
-    /* Of the sub-source at hand: hk_reach_rows, and `all`, of all tiles, hk_reach_strip. */
+    /* Of the sub-source at hand: hk_reach_rows, and `all`, of all tiles, hk_reach_strip. Of ranges
+     * only the first `ranges` are there, at least one. */
+    hk_u32 ranges;
     HK_GLOBAL struct hk_reach *reach;
     HK_GLOBAL struct hk_tile_reach *tile;
     struct hk_tile_reach all;
@@ -171,42 +173,67 @@ HK_FN struct hk_row hk_strip_row(const struct hk_strip *st, hk_i64 i)
 
 /* ---- what may be visible of a sub-source ---- */
 
+/* Row i's: member by member to its place, for a copy reads widely what was written narrowly. */
+HK_FN void hk_reach_row(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                        const struct hk_sub_view *view, hk_i64 i)
+{
+    HK_GLOBAL struct hk_reach *to = st->reach + i;
+    const struct hk_row row = hk_strip_row(st, i);
+    struct hk_reach reach;
+    hk_u32 n, r;
+
+    reach.hi[0] = 0;
+    n = hk_reach_begin(sub, view, &row, &reach);
+    to->limit = reach.limit;
+    to->residue = reach.residue;
+    to->n = st->query[i].absent ? 0 : reach.n;
+    for (r = 0; r < st->ranges; r++) {
+        hk_i64 lo = 0, hi = 0;
+
+        if (r < n && to->n != 0)
+            hk_reach_range(sub, view, &row, r, &reach, &lo, &hi);
+        to->lo[r] = lo;
+        to->hi[r] = hi;
+    }
+    if (n == 0 && to->n != 0) {
+        to->lo[0] = reach.lo[0];
+        to->hi[0] = reach.hi[0];
+    }
+}
+
+/* Range r of tile m. */
+HK_FN void hk_reach_tile(const struct hk_strip *st, hk_i64 m, hk_u32 r)
+{
+    HK_GLOBAL struct hk_tile_reach *to = st->tile + m;
+    const hk_i64 end = hk_min((m + 1) * HK_R, st->n_rows);
+    hk_i64 lo = HK_NO_BLOCK, hi = -HK_NO_BLOCK, in_lo = -HK_NO_BLOCK, in_hi = HK_NO_BLOCK, i;
+
+    for (i = m * HK_R; i < end; i++) {
+        const hk_i64 a = st->reach[i].lo[r], b = st->reach[i].hi[r];
+
+        lo = a < b ? hk_min(a, lo) : lo;
+        hi = a < b ? hk_max(b, hi) : hi;
+        in_lo = hk_max(a, in_lo);
+        in_hi = hk_min(b, in_hi);
+    }
+    to->lo[r] = lo;
+    to->hi[r] = hi;
+    to->in_lo[r] = in_lo;
+    to->in_hi[r] = in_hi;
+}
+
 HK_FN void hk_reach_rows(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                          const struct hk_sub_view *view)
 {
     hk_i64 i, m;
     hk_u32 r;
 
-    for (i = 0; i < st->n_rows; i++) {
-        const struct hk_row row = hk_strip_row(st, i);
-        struct hk_reach reach;
-
-        hk_reach_find(sub, view, &row, &reach);
-        if (st->query[i].absent)
-            reach.n = 0;
-        for (r = reach.n; r < HK_RANGES; r++)
-            reach.lo[r] = reach.hi[r] = 0;
-        st->reach[i] = reach;
-    }
+    st->ranges = sub->n_ranges > 1 ? sub->n_ranges : 1;
+    for (i = 0; i < st->n_rows; i++)
+        hk_reach_row(st, sub, view, i);
     for (m = 0; m < st->tiles; m++) {
-        for (r = 0; r < HK_RANGES; r++) {
-            hk_i64 lo = HK_NO_BLOCK, hi = -HK_NO_BLOCK, in_lo = -HK_NO_BLOCK, in_hi = HK_NO_BLOCK;
-
-            for (i = m * HK_R; i < (m + 1) * HK_R && i < st->n_rows; i++) {
-                const hk_i64 a = st->reach[i].lo[r], b = st->reach[i].hi[r];
-
-                if (a < b) {
-                    lo = hk_min(a, lo);
-                    hi = hk_max(b, hi);
-                }
-                in_lo = hk_max(a, in_lo);
-                in_hi = hk_min(b, in_hi);
-            }
-            st->tile[m].lo[r] = lo;
-            st->tile[m].hi[r] = hi;
-            st->tile[m].in_lo[r] = in_lo;
-            st->tile[m].in_hi[r] = in_hi;
-        }
+        for (r = 0; r < st->ranges; r++)
+            hk_reach_tile(st, m, r);
     }
 }
 
@@ -216,14 +243,20 @@ HK_FN void hk_reach_strip(struct hk_strip *st)
     hk_i64 m;
     hk_u32 r;
 
-    st->all = st->tile[0];
-    for (m = 1; m < st->tiles; m++) {
-        for (r = 0; r < HK_RANGES; r++) {
-            st->all.lo[r] = hk_min(st->tile[m].lo[r], st->all.lo[r]);
-            st->all.hi[r] = hk_max(st->tile[m].hi[r], st->all.hi[r]);
-            st->all.in_lo[r] = hk_max(st->tile[m].in_lo[r], st->all.in_lo[r]);
-            st->all.in_hi[r] = hk_min(st->tile[m].in_hi[r], st->all.in_hi[r]);
+    for (r = 0; r < st->ranges; r++) {
+        hk_i64 lo = st->tile[0].lo[r], hi = st->tile[0].hi[r];
+        hk_i64 in_lo = st->tile[0].in_lo[r], in_hi = st->tile[0].in_hi[r];
+
+        for (m = 1; m < st->tiles; m++) {
+            lo = hk_min(st->tile[m].lo[r], lo);
+            hi = hk_max(st->tile[m].hi[r], hi);
+            in_lo = hk_max(st->tile[m].in_lo[r], in_lo);
+            in_hi = hk_min(st->tile[m].in_hi[r], in_hi);
         }
+        st->all.lo[r] = lo;
+        st->all.hi[r] = hi;
+        st->all.in_lo[r] = in_lo;
+        st->all.in_hi[r] = in_hi;
     }
 }
 
@@ -236,7 +269,7 @@ HK_FN hk_i64 hk_strip_next(const struct hk_strip *st, HK_GLOBAL const struct hk_
 
     if (sub->kind == HK_SUB_GATHER)
         block = hk_gather_next(sub, view, block);
-    for (r = 0; r < HK_RANGES; r++) {
+    for (r = 0; r < st->ranges; r++) {
         if (st->all.lo[r] < st->all.hi[r] && st->all.hi[r] > block * HK_BLOCK)
             best = hk_min(best, hk_max(st->all.lo[r] / HK_BLOCK, block));
     }
@@ -309,26 +342,47 @@ HK_NOINLINE hk_u64 hk_row_kept(const struct hk_strip *st, HK_GLOBAL const struct
     return seen;
 }
 
+/* What row i sees of a block in which rows differ by their ranges alone. */
+HK_FN hk_u64 hk_ranges_mask(const struct hk_strip *st, hk_i64 i, hk_i64 base, hk_u64 available)
+{
+    HK_GLOBAL const struct hk_reach *reach = st->reach + i;
+    hk_u64 mask = 0;
+    hk_u32 r;
+
+    for (r = 0; r < reach->n; r++)
+        mask |= hk_bits(reach->lo[r] - base, reach->hi[r] - base);
+    return mask & available;
+}
+
 /* Forms the masks of a tile's rows and their union, 0 if no row sees anything; full: all rows see
- * all 64. */
+ * all 64. plain: hk_rows_alike, and there are no row masks. */
 HK_FN void hk_tile_mask(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                        const struct hk_sub_view *view, hk_i64 m, hk_i64 block, hk_u64 available)
+                        const struct hk_sub_view *view, hk_i64 m, hk_i64 block, hk_u64 available,
+                        int plain)
 {
     const hk_i64 base = block * HK_BLOCK, end = base + HK_BLOCK;
+    const hk_i64 last = hk_min((m + 1) * HK_R, st->n_rows);
     hk_u64 any = 0, every = ~(hk_u64)0;
     int outer = 0, inner = 0;
     hk_u32 r;
     hk_i64 i;
 
-    for (r = 0; r < HK_RANGES; r++) {
+    for (r = 0; r < st->ranges; r++) {
         outer |= st->tile[m].lo[r] < end && st->tile[m].hi[r] > base;
         inner |= st->tile[m].in_lo[r] <= base && st->tile[m].in_hi[r] >= end;
     }
-    if (inner && available == ~(hk_u64)0 && hk_rows_alike(sub) && !st->row_masks) {
+    if (inner && available == ~(hk_u64)0 && plain) {
         hk_tile_fill(st, m);
         return;
     }
-    for (i = m * HK_R; i < (m + 1) * HK_R && i < st->n_rows; i++) {
+    for (i = m * HK_R; i < last && outer && plain; i++) {
+        const hk_u64 mask = hk_ranges_mask(st, i, base, available);
+
+        st->masks[i] = mask;
+        any |= mask;
+        every &= mask;
+    }
+    for (; i < last; i++) {
         const struct hk_row row = hk_strip_row(st, i);
         HK_COPY(struct hk_reach, reach, st->reach[i]);
         hk_u64 mask = outer ? hk_row_mask(sub, view, &row, reach, block, available) : 0;
@@ -356,13 +410,14 @@ HK_FN void hk_block_fill(struct hk_strip *st)
 HK_FN hk_u64 hk_block_masks(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                             const struct hk_sub_view *view, hk_i64 block, hk_u64 available)
 {
+    const int plain = hk_rows_alike(sub) && !st->row_masks;
     hk_u64 visible = 0;
     hk_i64 m;
 
     if (available == 0)
         return 0;
     for (m = 0; m < st->tiles; m++) {
-        hk_tile_mask(st, sub, view, m, block, available);
+        hk_tile_mask(st, sub, view, m, block, available, plain);
         visible |= st->tile_masks[m];
     }
     return visible;
@@ -376,7 +431,7 @@ HK_FN int hk_block_inside(const struct hk_strip *st, HK_GLOBAL const struct hk_s
     int inside = 0;
     hk_u32 r;
 
-    for (r = 0; r < HK_RANGES; r++)
+    for (r = 0; r < st->ranges; r++)
         inside |= st->all.in_lo[r] <= base && st->all.in_hi[r] >= base + HK_BLOCK;
     return inside && available == ~(hk_u64)0 && hk_rows_alike(sub) && !st->row_masks;
 }
