@@ -9,6 +9,7 @@
 #ifndef HEED_BACKENDS_KERNELS_ATTN_BLOCK_H
 #define HEED_BACKENDS_KERNELS_ATTN_BLOCK_H
 
+#include "ahead.h"
 #include "bias_lanes.h"
 #include "dot_lanes.h"
 #include "panels.h"
@@ -157,58 +158,6 @@ HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
     return st->v;
 }
 
-/* ---- the next block ---- */
-
-/* What the block behind the one at hand reads from memory: K panels or rows that are to be packed,
- * and rows of V; all in bytes. */
-struct hk_next {
-    HK_GLOBAL const char *k, *v;        /* k 0: nothing */
-    hk_i64 k_row, k_bytes, v_row, v_bytes;
-};
-
-HK_FN struct hk_next hk_next_get(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                                 hk_i64 block)
-{
-    const struct hk_matrix *k = &st->k_rows, *v = &st->v_rows;
-    const hk_i64 d = st->call->plan->d, next = block + 1, first = next * HK_BLOCK;
-    struct hk_next out;
-
-    out.k = out.v = 0;
-    out.k_row = out.k_bytes = out.v_row = out.v_bytes = 0;
-    if (!hk_block_aligned(sub) || first + HK_BLOCK > st->len || k->layout.kind != HK_LAYOUT_EVEN ||
-        k->channel != 1 || v->channel != 1 || d == 0)
-        return out;
-    if (st->packed) {
-        out.k = (HK_GLOBAL const char *)(st->packed + first * st->source->panel_rows);
-        out.k_row = out.k_bytes = st->source->panel_rows * 4;
-    } else if (st->tags && st->tags[next % st->source->ring].number == st->first_block + next) {
-        return out;
-    } else {
-        out.k = hk_row_at(k, first);
-        out.k_row = k->row * hk_size(k->dtype);
-        out.k_bytes = hk_channel_bytes(k->dtype, d);
-    }
-    out.v_row = v->row * hk_size(v->dtype);
-    out.v_bytes = hk_channel_bytes(v->dtype, st->call->plan->d_v);
-    if (out.v_bytes > 0)
-        out.v = hk_row_at(v, first);
-    return out;
-}
-
-/* Fetches part `at` of `parts` of the next block, while this one computes. */
-HK_INLINE void hk_next_fetch(const struct hk_next *next, hk_i64 at, hk_i64 parts)
-{
-    const hk_i64 end = HK_BLOCK * (at + 1) / parts;
-    hk_i64 i, t;
-
-    for (i = HK_BLOCK * at / parts; next->k && i < end; i++) {
-        for (t = 0; t < next->k_bytes; t += HK_LINE)
-            HK_PREFETCH(next->k + i * next->k_row + t);
-        for (t = 0; t < next->v_bytes; t += HK_LINE)
-            HK_PREFETCH(next->v + i * next->v_row + t);
-    }
-}
-
 /* ---- every row sees every key ---- */
 
 /* Weights of a tile whose rows see all of a block, where nothing but scores enters and V is finite:
@@ -224,7 +173,7 @@ HK_FN void hk_tile_whole(const struct hk_strip *st, HK_GLOBAL const float *k, hk
         hk_softmax_finite(&tile);
         return;
     }
-    hk_score_block(st->q + m * HK_R * plan->d, k, plan->d, tile.s, &plan->c, tile.max);
+    hk_score_block(hk_tile_q(st, m), k, plan->d, tile.s, &plan->c, tile.max);
     hk_softmax_finite(&tile);
 }
 
@@ -235,7 +184,7 @@ HK_FN void hk_block_whole(struct hk_strip *st, HK_GLOBAL const float *k, HK_GLOB
     hk_i64 m;
 
     for (m = 0; m < st->tiles; m++) {
-        hk_next_fetch(next, m, st->tiles);
+        hk_next_fetch(next, m);
         hk_tile_whole(st, k, m);
     }
     for (m = 0; st->v_rows.group > 0 && m < st->tiles; m++) {
@@ -263,7 +212,7 @@ HK_FN void hk_tile_scores(const struct hk_strip *st, HK_GLOBAL const float *k, h
         const hk_u64 mask = st->tile_masks[m] & (~(hk_u64)0 >> (64 - HK_PANEL)) << n;
 
         if (mask != 0)
-            hk_score_panel(st->q + m * HK_R * d, k, d, st->s + m * HK_R * HK_BLOCK, n, mask);
+            hk_score_panel(hk_tile_q(st, m), k, d, st->s + m * HK_R * HK_BLOCK, n, mask);
     }
 }
 
@@ -386,7 +335,7 @@ HK_FN void hk_block_weights(const struct hk_strip *st, HK_GLOBAL const struct hk
     }
 #endif
     for (m = 0; m < st->tiles; m++) {
-        hk_next_fetch(next, m, st->tiles);
+        hk_next_fetch(next, m);
         if (st->tile_masks[m] == 0)
             continue;
         if (whole && st->full[m]) {

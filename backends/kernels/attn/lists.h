@@ -20,7 +20,8 @@
 /* A LISTED source of a strip, of which it is the one sub-source. */
 struct hk_lists {
     HK_GLOBAL struct hk_worker_query *query; /* those of all rows */
-    HK_GLOBAL float *q, *sums;
+    HK_GLOBAL const float *q;
+    HK_GLOBAL float *sums;
     hk_i64 n, groups;                   /* rows; of q, for which there are sums */
     HK_GLOBAL const struct hk_sub *sub;
     HK_GLOBAL const char *lists;        /* list 0 */

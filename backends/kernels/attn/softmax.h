@@ -261,19 +261,23 @@ HK_FN void hk_row_merge(HK_GLOBAL float *acc_m, HK_GLOBAL float *acc_partials,
     *acc_m = m;
 }
 
-/* The sum of 16 partial sums (step 9). */
+/* The sum of 16 partial sums (step 9). In vectors, as they were written: narrower loads are slow
+ * behind wider stores, and wider ones wait behind narrower. */
 HK_FN float hk_partials_sum(HK_GLOBAL const float *partials)
 {
-    float x[HK_PARTIALS];
+    hk_vec x[HK_PARTIALS / HKV_LANES];
     int span, i;
 
-    for (i = 0; i < HK_PARTIALS; i++)
-        x[i] = partials[i];
-    for (span = HK_PARTIALS / 2; span > 0; span /= 2) {
+    HK_UNROLL
+    for (i = 0; i < HK_PARTIALS / HKV_LANES; i++)
+        x[i] = hkv_load(partials + i * HKV_LANES);
+    HK_UNROLL
+    for (span = HK_PARTIALS / HKV_LANES / 2; span > 0; span /= 2) {
+        HK_UNROLL
         for (i = 0; i < span; i++)
-            x[i] = hk_add(x[i], x[i + span]);
+            x[i] = hkv_add(x[i], x[i + span]);
     }
-    return x[0];
+    return hkv_add_across(x[0]);
 }
 
 #endif

@@ -13,6 +13,20 @@
 
 #define HK_NO_BLOCK ((hk_i64)1 << 62)
 
+/* What is fetched ahead of its use (ahead.h). */
+struct hk_rows_ahead {
+    HK_GLOBAL const char *base;
+    hk_i64 row, bytes, n, heads, head;
+};
+
+struct hk_ahead {
+    struct hk_rows_ahead rows[3];       /* Q, K, V */
+    int n, at;                          /* of them; the one at hand */
+    hk_i64 row;                         /* its next row */
+    hk_i64 total, each;                 /* rows of all; rows with each tile, 0: none yet */
+    struct hk_task next;                /* count 0: not known */
+};
+
 /* What a worker knows, by how long it holds. Pointers are to places of the worker's scratch, as
  * large as struct hk_worker_layout says; hk_strip_open sets them, and what they hold is written as
  * the group's line says, unless a member's says otherwise. */
@@ -27,6 +41,8 @@ struct hk_strip {
     /* Of the part at hand, of all sub-sources: hk_part_attend. */
     hk_i64 first_chunk, end_chunk;
     HK_GLOBAL char *chunks;             /* in the workspace; 0: the strip is not cut */
+    hk_i64 next;                        /* task that the worker takes next; -1: not known */
+    struct hk_ahead ahead;
     /* Of the rows at hand: hk_task_attend, and Q hk_strip_read. */
     hk_i64 b;
     hk_i64 n_rows, tiles;               /* in use */
@@ -35,7 +51,9 @@ struct hk_strip {
                                          * one item (hk_items_attend) */
     HK_GLOBAL struct hk_worker_query *query; /* hk_strip_fill, for all rows of the strip; goes on to
                                          * those of the next turn */
-    HK_GLOBAL float *q;
+    HK_GLOBAL const float *q;           /* rows of the caller's Q where they lie so, else copies */
+    HK_GLOBAL float *q_copy;
+    hk_i64 q_tiles;                     /* tiles before this one read q, those behind it the copy */
     /* Sums over the chunks that are finished: hk_chunk_end. */
     HK_GLOBAL float *acc_o, *acc_partials, *acc_m;
     HK_GLOBAL hk_u32 *has_partial;      /* hk_rows_begin, then hk_chunk_end: 1 */
@@ -85,10 +103,13 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     st->first_chunk = 0;
     st->end_chunk = HK_NO_BLOCK;
     st->chunks = 0;
+    st->next = -1;
     st->base = 0;
     st->shares = 0;
     st->width = (plan->d_v + HKV_LANES - 1) / HKV_LANES * HKV_LANES + plan->minima;
-    st->q = (HK_GLOBAL float *)(scratch + at.q);
+    st->q_copy = (HK_GLOBAL float *)(scratch + at.q);
+    st->q = st->q_copy;
+    st->q_tiles = HK_NO_BLOCK;
     st->s = (HK_GLOBAL float *)(scratch + at.s);
     st->o = (HK_GLOBAL float *)(scratch + at.o);
     st->acc_o = (HK_GLOBAL float *)(scratch + at.acc_o);
@@ -158,6 +179,12 @@ HK_FN struct hk_tile hk_strip_tile(const struct hk_strip *st, hk_i64 m)
     tile.width = st->width;
     tile.rows = hk_min(st->n_rows - first, HK_R);
     return tile;
+}
+
+/* Q of tile m. */
+HK_FN HK_GLOBAL const float *hk_tile_q(const struct hk_strip *st, hk_i64 m)
+{
+    return (m < st->q_tiles ? st->q : st->q_copy) + m * HK_R * st->call->plan->d;
 }
 
 HK_FN struct hk_row hk_strip_row(const struct hk_strip *st, hk_i64 i)
