@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Lanes kernels: what is fetched while the block at hand computes, a few rows with each tile. Of the
- * next block that is K and V; of the worker's next strip, where the one at hand is short, its Q and
- * its first rows of K and V.
+ * Lanes kernels: what is fetched while the block at hand computes, a few rows with each tile. Of
+ * the next block that is K and V; of the worker's next strip, where the one at hand is short, its Q
+ * and its first rows of K and V.
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_AHEAD_H
 #define HEED_BACKENDS_KERNELS_ATTN_AHEAD_H

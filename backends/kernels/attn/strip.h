@@ -86,8 +86,9 @@ struct hk_strip {
     HK_GLOBAL hk_u32 *full;
     HK_GLOBAL float *s, *max;
     HK_GLOBAL float *k, *v, *temp;      /* K in panels and V as f32, where neither lies so */
-    HK_GLOBAL float *values, *band;     /* addends of a bias (bias_lanes.h), tables of DOT
-                                         * (dot_lanes.h) */
+    HK_GLOBAL float *values, *band;     /* addends of a bias (bias_lanes.h); bands of tables of DOT
+                                         * (dot_lanes.h), kept as stretches are */
+    HK_GLOBAL struct hk_band_kept *bands;
     HK_GLOBAL float *part, *scaled, *v_scales, *sums, *wide; /* scales.h */
 };
 
@@ -131,6 +132,7 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     st->wide = (HK_GLOBAL float *)(scratch + at.wide);
     st->stretches = (HK_GLOBAL struct hk_stretch *)(scratch + at.stretches);
     st->band = (HK_GLOBAL float *)(scratch + at.band);
+    st->bands = (HK_GLOBAL struct hk_band_kept *)(scratch + at.bands);
     st->state = (HK_GLOBAL struct hk_row_state *)(scratch + at.state);
     st->has_partial = (HK_GLOBAL hk_u32 *)(scratch + at.has_partial);
     st->full = (HK_GLOBAL hk_u32 *)(scratch + at.full);
@@ -156,6 +158,8 @@ HK_FN void hk_kept_clear(const struct hk_strip *st)
 
     for (i = 0; i < st->call->plan->stretches; i++)
         st->stretches[i].bias = -1;
+    for (i = 0; i < st->call->plan->bands; i++)
+        st->bands[i].dot = -1;
     for (s = 0; s < st->call->plan->n_sources; s++) {
         HK_GLOBAL const struct hk_source *source = st->call->sources + s;
 
