@@ -394,7 +394,8 @@ static bool worker_find(struct hk_plan *to)
     const double rows = (double)(to->strips.rows * to->strips.stack + HK_TILE_ROWS_MAX);
     struct hk_worker_layout worker;
 
-    if ((rows + HEED_TUNE_BANDS * (HK_BAND_MAX + HK_BAND_KEPT)) * ((double)to->d + (double)to->d_v + 0x1p12) > 0x1p50)
+    if ((rows + HEED_TUNE_BANDS * (HK_BAND_MAX + HK_BAND_KEPT)) *
+            ((double)to->d + (double)to->d_v + 0x1p12) > 0x1p50)
         return false;
     hk_worker_find(to, &worker);
     to->worker_bytes = (worker.bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;

@@ -14,6 +14,8 @@
 #include "dot_lanes.h"
 #include "panels.h"
 
+#define HK_FINITE_TILES 4
+
 /* 1: K of every block lies in panels already, or in a ring (device/prepare.c). */
 #ifndef HK_PACKED
 #define HK_PACKED 0
@@ -119,7 +121,7 @@ HK_FN int hk_block_in_place(const struct hk_strip *st, HK_GLOBAL const struct hk
     int last = 63;
 
     if (st->width != st->call->plan->d_v || st->width == 0 || !hk_matrix_plain(&st->v_rows) ||
-        sub->kind > HK_SUB_FIRST_N)
+        sub->kind == HK_SUB_LIST || (sub->kind == HK_SUB_GATHER && sub->run % HK_BLOCK != 0))
         return 0;
     if (st->v_rows.layout.kind == HK_LAYOUT_EVEN)
         return 1;
@@ -141,7 +143,7 @@ HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
     HK_COPY(struct hk_reach, reach, st->reach[0]);
 
     if (hk_block_in_place(st, sub, view, block, visible)) {
-        *v_row = v->row * sub->step;
+        *v_row = sub->kind == HK_SUB_STRIDED ? v->row * sub->step : v->row;
         return (HK_GLOBAL const float *)hk_byte(
             v->base, hk_row_offset(v, hk_key(sub, view, reach, block * HK_BLOCK)) * 4);
     }
@@ -187,6 +189,8 @@ HK_FN void hk_block_whole(struct hk_strip *st, HK_GLOBAL const float *k, HK_GLOB
         hk_next_fetch(next, m);
         hk_tile_whole(st, k, m);
     }
+    for (m = 0; m < st->tiles; m++)
+        hk_tile_begin(st, m);
     for (m = 0; st->v_rows.group > 0 && m < st->tiles; m++) {
         const struct hk_tile tile = hk_strip_tile(st, m);
 
@@ -257,7 +261,7 @@ HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_
     }
 #endif
     if (finite) {
-        hk_softmax_masked(&tile, c);
+        hk_softmax_masked(&tile, c, st->tile_masks[m]);
         return;
     }
     for (i = 0; i < tile.rows; i++)
@@ -347,17 +351,27 @@ HK_FN void hk_block_weights(const struct hk_strip *st, HK_GLOBAL const struct hk
     }
 }
 
-/* The weights of all tiles with V. */
-HK_FN void hk_block_weigh(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                          const struct hk_sub_view *view, hk_i64 block, hk_u64 visible, int finite)
+/* The weights of all tiles with V, whose rows are v. */
+HK_FN void hk_block_values_add(const struct hk_strip *st, HK_GLOBAL const float *v, hk_i64 v_row,
+                               int finite)
 {
-    hk_i64 v_row = 0, m;
-    HK_GLOBAL const float *v = hk_block_values(st, sub, view, block, visible, &v_row);
+    hk_i64 m;
 
     for (m = 0; m < st->tiles; m++) {
-        if (st->tile_masks[m])
+        if (st->tile_masks[m]) {
+            hk_tile_begin(st, m);
             hk_tile_values(st, m, v, v_row, finite);
+        }
     }
+}
+
+HK_FN void hk_block_weigh(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                          const struct hk_sub_view *view, hk_i64 block, hk_u64 visible)
+{
+    hk_i64 v_row = 0;
+    HK_GLOBAL const float *v = hk_block_values(st, sub, view, block, visible, &v_row);
+
+    hk_block_values_add(st, v, v_row, 0);
 }
 
 /* K in the caller's panels, all of whose keys are there. */
@@ -374,7 +388,7 @@ HK_FN void hk_block_few_panels(const struct hk_strip *st, HK_GLOBAL const struct
     if (hk_tiles_agree(st))
         hk_few_weigh(st, &v, hk_next_panels(st, sub, block, &next) ? &next : 0, 0);
     else
-        hk_block_weigh(st, sub, view, block, ~(hk_u64)0, 0);
+        hk_block_weigh(st, sub, view, block, ~(hk_u64)0);
 }
 
 /* A block of a source that does not lie packed, for few rows. */
@@ -392,11 +406,19 @@ HK_FN void hk_block_few(const struct hk_strip *st, HK_GLOBAL const struct hk_sub
     hk_few_scores(st, &k, &v);
     hk_block_softmax(st, sub, view, block, 0);
     if (!hk_tiles_agree(st)) {
-        hk_block_weigh(st, sub, view, block, visible, 0);
+        hk_block_weigh(st, sub, view, block, visible);
         return;
     }
     ahead = shift != 0 ? &k : hk_next_rows(st, sub, block, &next) ? &next : 0;
     hk_few_weigh(st, &v, ahead, shift); /* one call: PoCL makes a copy for each */
+}
+
+/* Is V of a block finite that does not lie packed? Worth a pass over it where tiles are many. */
+HK_FN int hk_block_finite(const struct hk_strip *st, HK_GLOBAL const float *v, hk_i64 v_row,
+                          hk_u64 visible)
+{
+    return st->tiles >= HK_FINITE_TILES && st->v_rows.group == 0 && st->width > 0 &&
+           hk_values_finite(v, v_row, visible, st->width);
 }
 
 HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
@@ -409,7 +431,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     HK_GLOBAL const float *v, *k;
     hk_i64 v_row = 0;
     hk_u64 visible;
-    int inside;
+    int inside, finite;
 
     if (st->k_rows.layout.gaps)
         available = hk_block_present(st, sub, view, block, available);
@@ -441,8 +463,14 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
         k = hk_block_gather(st, sub, view, block, visible);
 #endif
     next = hk_next_get(st, sub, block);
-    hk_block_weights(st, sub, view, block, k, panels.finite, &next);
-    hk_block_weigh(st, sub, view, block, visible, panels.finite);
+    v = hk_block_values(st, sub, view, block, visible, &v_row);
+    finite = panels.k ? panels.finite : hk_block_finite(st, v, v_row, visible);
+    if (inside && finite && hk_source_plain(st)) {
+        hk_block_whole(st, k, v, v_row, &next);
+        return;
+    }
+    hk_block_weights(st, sub, view, block, k, finite, &next);
+    hk_block_values_add(st, v, v_row, finite);
 }
 
 #endif

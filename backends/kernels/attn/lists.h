@@ -297,7 +297,7 @@ HK_FN void hk_list_attend(const struct hk_strip *st, const struct hk_lists *list
     if (hk_tiles_agree(st))
         hk_few_weigh(st, &block->v, next ? &next->k : 0, 0);
     else
-        hk_block_weigh(st, lists->sub, view, block->block, visible, 0);
+        hk_block_weigh(st, lists->sub, view, block->block, visible);
 }
 
 /* All blocks of all lists, as far as they belong to the part at hand. */

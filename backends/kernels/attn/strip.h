@@ -80,6 +80,7 @@ struct hk_strip {
      * hk_chunk_open points them into `chunks`; hk_chunk_end may swap them with the acc ones. */
     HK_GLOBAL float *o, *partials;
     HK_GLOBAL struct hk_row_state *state;
+    HK_GLOBAL hk_u32 *begun;            /* of a tile 1: its o holds sums; hk_tile_begin */
     /* Of the block at hand: masks by hk_block_masks, scores and then weights by hk_block_weights
      * and what stands for it, each row's largest score by lanes. */
     HK_GLOBAL hk_u64 *masks, *tile_masks;
@@ -136,6 +137,7 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     st->state = (HK_GLOBAL struct hk_row_state *)(scratch + at.state);
     st->has_partial = (HK_GLOBAL hk_u32 *)(scratch + at.has_partial);
     st->full = (HK_GLOBAL hk_u32 *)(scratch + at.full);
+    st->begun = (HK_GLOBAL hk_u32 *)(scratch + at.begun);
     st->masks = (HK_GLOBAL hk_u64 *)(scratch + at.masks);
     st->tile_masks = (HK_GLOBAL hk_u64 *)(scratch + at.tile_masks);
     st->reach = (HK_GLOBAL struct hk_reach *)(scratch + at.reach);
@@ -183,6 +185,20 @@ HK_FN struct hk_tile hk_strip_tile(const struct hk_strip *st, hk_i64 m)
     tile.width = st->width;
     tile.rows = hk_min(st->n_rows - first, HK_R);
     return tile;
+}
+
+/* Before values join the sums of tile m: they begin as zeros, in the first level of the caches. */
+HK_FN void hk_tile_begin(const struct hk_strip *st, hk_i64 m)
+{
+    const hk_i64 span = hk_o_span(st->width);
+    HK_GLOBAL float *o = st->o + m * span;
+    hk_i64 i;
+
+    if (st->begun[m])
+        return;
+    for (i = 0; i < span; i += HKV_LANES)
+        hkv_store(o + i, hkv_set(0.0f));
+    st->begun[m] = 1;
 }
 
 /* Q of tile m. */

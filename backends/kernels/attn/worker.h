@@ -27,7 +27,7 @@ struct hk_stretch {
     float values[HK_STRETCH_MAX];
 };
 
-/* Which columns a band has: those at distances first, first + step, ... of a table (dot_lanes.h). */
+/* Which columns a band has: those at distances first, first + step, ... of a table (band.h). */
 struct hk_band_kept {
     hk_i64 dot, b, head;                /* dot: its place in the blob; negative: nothing is kept */
     hk_i64 first, step, count;
@@ -84,7 +84,7 @@ struct hk_worker_layout {
     hk_i64 bands;                       /* [bands] struct hk_band_kept */
     hk_i64 band;                        /* [bands][d][columns] of tables of DOT */
     hk_i64 masks, tile_masks;           /* [P], [tiles] hk_u64 */
-    hk_i64 full;                        /* [tiles] hk_u32 */
+    hk_i64 full, begun;                 /* [tiles] hk_u32 */
     hk_i64 reach;                       /* [P] struct hk_reach */
     hk_i64 tile_reach;                  /* [tiles] struct hk_tile_reach */
     hk_i64 queries;                     /* [P] struct hk_worker_query */
@@ -157,6 +157,7 @@ HK_FN void hk_worker_find(HK_GLOBAL const struct hk_plan *plan, struct hk_worker
     out->masks = hk_worker_take(&at, p * 8);
     out->tile_masks = hk_worker_take(&at, p * 8);
     out->full = hk_worker_take(&at, p * 4);
+    out->begun = hk_worker_take(&at, p * 4);
     out->reach = hk_worker_take(&at, p * (hk_i64)sizeof(struct hk_reach));
     out->tile_reach = hk_worker_take(&at, p * (hk_i64)sizeof(struct hk_tile_reach));
     out->queries = hk_worker_take(&at, p * (hk_i64)sizeof(struct hk_worker_query));
