@@ -177,7 +177,8 @@ HK_FN void hk_score_scale(HK_GLOBAL const struct hk_plan *plan, HK_GLOBAL float 
     }
 }
 
-/* Raw scores of row i to y for the keys in mask; returns those that no bias removed. */
+/* Raw scores of row i to y for the keys in mask; returns those that no bias removed. With biases
+ * max becomes the row's largest y, lane by lane, of all 64 places. */
 HK_NOINLINE hk_u64 hk_score_row(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                                 const struct hk_sub_view *view, hk_i64 i, hk_i64 block, hk_u64 mask)
 {
@@ -200,6 +201,7 @@ HK_NOINLINE hk_u64 hk_score_row(const struct hk_strip *st, HK_GLOBAL const struc
         const hk_vec factor =
             hkv_set(hk_bias_factor(st->call, hk_biases(st->call, st->source) + b, &at));
         HK_GLOBAL const float *values = hk_bias_get(st, sub, view, &at, b, i, block, mask);
+        hk_vec top = none;
         hk_u64 left = 0;
 
         for (n = 0; n < HK_BLOCK; n += HKV_LANES) {
@@ -210,8 +212,11 @@ HK_NOINLINE hk_u64 hk_score_row(const struct hk_strip *st, HK_GLOBAL const struc
             if (b == 0 && !capped)      /* what hk_score_scale does, without a pass of its own */
                 y = hkv_mul(y, c);
             left |= (hk_u64)hkv_word(hkv_not_equal(x, none)) << n;
-            hkv_store(s + n, hkv_fma(x, factor, y));
+            y = hkv_fma(x, factor, y);
+            top = hkv_max_f(y, top);
+            hkv_store(s + n, y);
         }
+        hkv_store(st->max + i * HKV_LANES, top);
         mask &= left;
     }
     return mask;
