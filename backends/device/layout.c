@@ -349,20 +349,26 @@ static void kept_find(const struct heed_plan *plan, struct hk_plan *to, struct h
                             sizeof(struct hk_kept));
 }
 
-/* Columns of a band for the tables of DOT biases: one for each distance between the keys of a block
- * and the rows of a strip; an odd number of cache lines, so that channels do not meet in one set of
- * the cache. 0: there is no such bias. */
-static int64_t band_find(const struct heed_plan *plan, const struct hk_strips *strips)
+/* Bands for the tables of DOT biases: one for each table that a source has and each head of a
+ * strip, as far as they are few; with a column for each distance between the keys of a block and
+ * the rows of a strip, and those of the blocks beside it, where that is little memory. Not a
+ * multiple of 32 floats: columns a power of two apart push each other out of the cache. */
+static void bands_find(const struct heed_plan *plan, struct hk_plan *to)
 {
-    bool found = false;
+    const int64_t columns = hk_min((hk_parts(64 + to->strips.rows - 1, 16) | 1) * 16, HK_BAND_MAX);
+    int64_t most = 0;
 
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
         const struct heed_checked_source *source = &heed_attn_of(plan)->sources[s];
+        int64_t n = 0;
 
         for (uint32_t i = 0; i < source->n_biases; i++)
-            found = found || source->biases[i].in_score;
+            n += source->biases[i].in_score;
+        most = hk_max(most, 2 * n);
     }
-    return found ? hk_min((hk_parts(64 + strips->rows - 1, 16) | 1) * 16, HK_BAND_MAX) : 0;
+    to->bands = hk_min(most * to->strips.stack, HEED_TUNE_BANDS);
+    if (to->bands > 0)
+        to->band = to->d <= HEED_TUNE_BAND_WIDTH ? columns + HK_BAND_KEPT : columns;
 }
 
 /* Stretches of biases that depend on distances: one for each that a source has and each head of a
@@ -388,7 +394,8 @@ static bool worker_find(struct hk_plan *to)
     const double rows = (double)(to->strips.rows * to->strips.stack + HK_TILE_ROWS_MAX);
     struct hk_worker_layout worker;
 
-    if ((rows + HK_BAND_MAX) * ((double)to->d + (double)to->d_v + 0x1p12) > 0x1p50)
+    if ((rows + HEED_TUNE_BANDS * (HK_BAND_MAX + HK_BAND_KEPT)) *
+            ((double)to->d + (double)to->d_v + 0x1p12) > 0x1p50)
         return false;
     hk_worker_find(to, &worker);
     to->worker_bytes = (worker.bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;
@@ -443,7 +450,7 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
     to->counts_at =
         heed_room_place(&w, (double)attn->n_batch * attn->n_sources * 2, sizeof(int64_t));
     if (traits->shape == HEED_SHAPE_LANES) {
-        to->band = band_find(plan, &to->strips);
+        bands_find(plan, to);
         to->stretches = stretches_find(plan, &to->strips);
         scales_find(plan, to);
         if (!worker_find(to))

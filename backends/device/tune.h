@@ -15,6 +15,8 @@
 #define HEED_TUNE_RUN 16            /* strips in a row that a worker takes, with rings */
 #define HEED_TUNE_ITEM_TASKS 4      /* parts a worker, at least, where items share strips */
 #define HEED_TUNE_STRETCHES 16      /* of a worker at most (bias_lanes.h) */
+#define HEED_TUNE_BANDS 4           /* of a worker at most (dot_lanes.h) */
+#define HEED_TUNE_BAND_WIDTH 256    /* channels at most where bands keep more than a block wants */
 #define HEED_TUNE_PARTS 32          /* parts a worker, at least, where strips are cut by keys */
 #define HEED_TUNE_PART_CHUNKS 4     /* chunks of a part at most: a run's lengths may be short */
 #define HEED_TUNE_CHUNKS_BYTES 0x1p28   /* of the workspace for what comes of chunks, at most */

@@ -30,6 +30,7 @@ HK_FN void hk_sub_attend(struct hk_strip *st, hk_u32 i)
     hk_chunks_clear(st, chunks.first + first, chunks.first + end);
     hk_reach_rows(st, sub, view);
     hk_reach_strip(st);
+    hk_ahead_open(st, sub, view);
     for (block = hk_strip_next(st, sub, view, first * HK_CHUNK); block < end * HK_CHUNK;
          block = hk_strip_next(st, sub, view, block + 1)) {
         if (block / HK_CHUNK != chunk) {
@@ -128,7 +129,7 @@ HK_FN void hk_source_clear(struct hk_strip *st, HK_GLOBAL const struct hk_source
 
 /* The rows from `at` on, those of one item, are at hand. */
 HK_FN void hk_items_take(struct hk_strip *st, HK_GLOBAL struct hk_worker_query *query,
-                         HK_GLOBAL float *q, hk_i64 at, hk_i64 rows)
+                         HK_GLOBAL const float *q, hk_i64 at, hk_i64 rows)
 {
     st->query = query + at;
     st->q = q + at * st->call->plan->d;
@@ -143,7 +144,7 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
     HK_GLOBAL struct hk_worker_query *const query = st->query;
-    HK_GLOBAL float *const q = st->q;
+    HK_GLOBAL const float *const q = st->q;
     const hk_i64 n = st->n_rows, b = st->b;
     const int each = plan->items > 1 && !st->call->sources[s].common;
     const hk_i64 rows = each ? plan->n_q * plan->strips.stack : n;
@@ -183,7 +184,7 @@ HK_FN void hk_q_read(const struct hk_strip *st, const struct hk_matrix *rows, hk
 {
     const hk_i64 d = st->call->plan->d;
 
-    hk_row_read(rows, st->query[i].index, d, d, st->q + i * d);
+    hk_row_read(rows, st->query[i].index, d, d, st->q_copy + i * d);
 }
 
 HK_FN void hk_q_clear(const struct hk_strip *st, hk_i64 i)
@@ -192,20 +193,50 @@ HK_FN void hk_q_clear(const struct hk_strip *st, hk_i64 i)
     hk_i64 t;
 
     for (t = 0; t < d; t++)
-        st->q[i * d + t] = 0.0f;
+        st->q_copy[i * d + t] = 0.0f;
 }
 #endif
 
-/* Q of the strip's rows. */
+/* May Q of the task's rows, all of which are at hand, be read where it lies: rows side by side, and
+ * no source that takes tiles from elsewhere than every HK_R rows? */
+HK_FN int hk_q_in_place(const struct hk_strip *st, const struct hk_task *task)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    hk_u32 s;
+
+    if (plan->q.dtype != HK_F32 || plan->q.stride[5] != 1 ||
+        plan->q.stride[4] * task->step != plan->d || plan->strips.stack > 1 || plan->items > 1 ||
+        task->row_list >= 0 || st->n_rows != task->count || st->n_rows <= HK_FEW_ROWS)
+        return 0;
+    for (s = 0; s < plan->n_sources; s++) {
+        HK_GLOBAL const struct hk_source *source = st->call->sources + s;
+
+        if (source->k_scaling.group > 0 || hk_subs(st->call, source)->kind == HK_SUB_GATHER)
+            return 0;
+    }
+    return 1;
+}
+
+/* Q of the strip's rows: a copy, unless they lie in memory as it does. Behind those that are there
+ * it has zeros. */
 HK_FN void hk_strip_read(struct hk_strip *st, const struct hk_task *task)
 {
     const struct hk_call *call = st->call;
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     struct hk_matrix rows = hk_matrix_get(call, &plan->q, hk_q(call), st->b, 0, task->begin);
     const hk_i64 size = hk_size(rows.dtype);
-    hk_i64 b = st->b, i;
+    hk_i64 b = st->b, i = 0;
 
-    for (i = 0; i < st->tiles * HK_R; i++) {
+    st->q = st->q_copy;
+    st->q_tiles = HK_NO_BLOCK;
+    if (hk_q_in_place(st, task)) {
+        st->q_tiles = st->n_rows / HK_R;
+        i = st->q_tiles * HK_R;
+        st->q = (HK_GLOBAL const float *)hk_byte(
+            rows.base, (st->query[0].head * plan->q.stride[3] +
+                        st->query[0].index * plan->q.stride[4]) * size);
+    }
+    for (; i < st->tiles * HK_R; i++) {
         if (i < st->n_rows) {
             struct hk_matrix row;
 
@@ -247,6 +278,7 @@ HK_FN void hk_task_attend(struct hk_strip *st, const struct hk_task *task)
     st->b = task->b;
     n = hk_strip_fill(st, task);
     size = hk_residues_agree(st, n) ? n : 1;
+    hk_ahead_begin(st, st->next);
     for (at = 0; at < n; at += size, st->query += size) {
         st->n_rows = size;
         st->tiles = (size + HK_R - 1) / HK_R;
@@ -316,8 +348,12 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
     while ((number = hk_take(counter) * plan->run) < tasks) {
         const hk_i64 end = hk_min(number + plan->run, tasks);
 
-        for (; number < end; number++)
+        for (; number < end; number++) {
+            const int known = number + 1 < end || plan->workers == 1;
+
+            st.next = known && plan->parts == 1 && number + 1 < tasks ? number + 1 : -1;
             hk_part_attend(&st, number);
+        }
     }
 #if HK_HALVES
     hkv_halves_close();

@@ -177,12 +177,14 @@ HK_FN void hk_score_scale(HK_GLOBAL const struct hk_plan *plan, HK_GLOBAL float 
     }
 }
 
-/* Raw scores of row i to y for the keys in mask; returns those that no bias removed. */
+/* Raw scores of row i to y for the keys in mask; returns those that no bias removed. With biases
+ * max becomes the row's largest y, lane by lane, of all 64 places. */
 HK_NOINLINE hk_u64 hk_score_row(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                                 const struct hk_sub_view *view, hk_i64 i, hk_i64 block, hk_u64 mask)
 {
     HK_GLOBAL float *s = st->s + i * HK_BLOCK;
-    const hk_vec none = hkv_set(-HK_INFINITY);
+    const hk_vec none = hkv_set(-HK_INFINITY), c = hkv_set(st->call->plan->c);
+    const int capped = (st->call->plan->flags & HK_PLAN_CAPPED) != 0;
     struct hk_place at;
     hk_u32 b;
     int n;
@@ -193,19 +195,28 @@ HK_NOINLINE hk_u64 hk_score_row(const struct hk_strip *st, HK_GLOBAL const struc
     at.index = st->query[i].index;
     at.head = st->query[i].head;
     at.q = st->query[i].q;
-    hk_score_scale(st->call->plan, s);
+    if (capped || st->source->n_biases == 0)
+        hk_score_scale(st->call->plan, s);
     for (b = 0; b < st->source->n_biases && mask != 0; b++) {
         const hk_vec factor =
             hkv_set(hk_bias_factor(st->call, hk_biases(st->call, st->source) + b, &at));
         HK_GLOBAL const float *values = hk_bias_get(st, sub, view, &at, b, i, block, mask);
+        hk_vec top = none;
         hk_u64 left = 0;
 
         for (n = 0; n < HK_BLOCK; n += HKV_LANES) {
             const hk_vec x = hkv_load(values + n);
 
+            hk_vec y = hkv_load(s + n);
+
+            if (b == 0 && !capped)      /* what hk_score_scale does, without a pass of its own */
+                y = hkv_mul(y, c);
             left |= (hk_u64)hkv_word(hkv_not_equal(x, none)) << n;
-            hkv_store(s + n, hkv_fma(x, factor, hkv_load(s + n)));
+            y = hkv_fma(x, factor, y);
+            top = hkv_max_f(y, top);
+            hkv_store(s + n, y);
         }
+        hkv_store(st->max + i * HKV_LANES, top);
         mask &= left;
     }
     return mask;

@@ -168,7 +168,8 @@ struct hk_plan {
      * HK_CUT_TASKS tasks of HK_PART_ROWS rows would. cut_tasks: strips that are cut; 0: none. */
     hk_i64 cut_first, cut_last, cut_tasks;
     hk_i64 run;                         /* lanes: tasks in a row that a worker takes at a time */
-    hk_i64 band;                        /* lanes: columns of a band (dot_lanes.h); 0: no DOT */
+    hk_i64 band, bands;                 /* lanes: columns of a band (dot_lanes.h), 0: no DOT; bands
+                                         * of a worker */
     hk_i64 stretches;                   /* lanes: those of a worker (bias_lanes.h); 0: no biases */
     /* Lanes, the most that a source asks for: rows of a panel of K; groups of V; channels behind
      * those of o in which minima of V are summed, a multiple of 16; groups of a K with minima;

@@ -9,9 +9,12 @@
 #ifndef HEED_BACKENDS_KERNELS_ATTN_BLOCK_H
 #define HEED_BACKENDS_KERNELS_ATTN_BLOCK_H
 
+#include "ahead.h"
 #include "bias_lanes.h"
 #include "dot_lanes.h"
 #include "panels.h"
+
+#define HK_FINITE_TILES 4
 
 /* 1: K of every block lies in panels already, or in a ring (device/prepare.c). */
 #ifndef HK_PACKED
@@ -122,7 +125,7 @@ HK_FN int hk_block_in_place(const struct hk_strip *st, HK_GLOBAL const struct hk
     int last = 63;
 
     if (st->width != st->call->plan->d_v || st->width == 0 || !hk_matrix_plain(&st->v_rows) ||
-        sub->kind > HK_SUB_FIRST_N)
+        sub->kind == HK_SUB_LIST || (sub->kind == HK_SUB_GATHER && sub->run % HK_BLOCK != 0))
         return 0;
     if (st->v_rows.layout.kind == HK_LAYOUT_EVEN)
         return 1;
@@ -144,7 +147,7 @@ HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
     HK_COPY(struct hk_reach, reach, st->reach[0]);
 
     if (hk_block_in_place(st, sub, view, block, visible)) {
-        *v_row = v->row * sub->step;
+        *v_row = sub->kind == HK_SUB_STRIDED ? v->row * sub->step : v->row;
         return (HK_GLOBAL const float *)hk_byte(
             v->base, hk_row_offset(v, hk_key(sub, view, reach, block * HK_BLOCK)) * 4);
     }
@@ -159,58 +162,6 @@ HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
     }
     *v_row = st->width;
     return st->v;
-}
-
-/* ---- the next block ---- */
-
-/* What the block behind the one at hand reads from memory: K panels or rows that are to be packed,
- * and rows of V; all in bytes. */
-struct hk_next {
-    HK_GLOBAL const char *k, *v;        /* k 0: nothing */
-    hk_i64 k_row, k_bytes, v_row, v_bytes;
-};
-
-HK_FN struct hk_next hk_next_get(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                                 hk_i64 block)
-{
-    const struct hk_matrix *k = &st->k_rows, *v = &st->v_rows;
-    const hk_i64 d = st->call->plan->d, next = block + 1, first = next * HK_BLOCK;
-    struct hk_next out;
-
-    out.k = out.v = 0;
-    out.k_row = out.k_bytes = out.v_row = out.v_bytes = 0;
-    if (!hk_block_aligned(sub) || first + HK_BLOCK > st->len || k->layout.kind != HK_LAYOUT_EVEN ||
-        k->channel != 1 || v->channel != 1 || d == 0)
-        return out;
-    if (st->packed) {
-        out.k = (HK_GLOBAL const char *)(st->packed + first * st->source->panel_rows);
-        out.k_row = out.k_bytes = st->source->panel_rows * 4;
-    } else if (st->tags && st->tags[next % st->source->ring].number == st->first_block + next) {
-        return out;
-    } else {
-        out.k = hk_row_at(k, first);
-        out.k_row = k->row * hk_size(k->dtype);
-        out.k_bytes = hk_channel_bytes(k->dtype, d);
-    }
-    out.v_row = v->row * hk_size(v->dtype);
-    out.v_bytes = hk_channel_bytes(v->dtype, st->call->plan->d_v);
-    if (out.v_bytes > 0)
-        out.v = hk_row_at(v, first);
-    return out;
-}
-
-/* Fetches part `at` of `parts` of the next block, while this one computes. */
-HK_INLINE void hk_next_fetch(const struct hk_next *next, hk_i64 at, hk_i64 parts)
-{
-    const hk_i64 end = HK_BLOCK * (at + 1) / parts;
-    hk_i64 i, t;
-
-    for (i = HK_BLOCK * at / parts; next->k && i < end; i++) {
-        for (t = 0; t < next->k_bytes; t += HK_LINE)
-            HK_PREFETCH(next->k + i * next->k_row + t);
-        for (t = 0; t < next->v_bytes; t += HK_LINE)
-            HK_PREFETCH(next->v + i * next->v_row + t);
-    }
 }
 
 /* ---- every row sees every key ---- */
@@ -228,7 +179,7 @@ HK_FN void hk_tile_whole(const struct hk_strip *st, HK_GLOBAL const float *k, hk
         hk_softmax_finite(&tile);
         return;
     }
-    hk_score_block(st->q + m * HK_R * plan->d, k, plan->d, tile.s, &plan->c, tile.max);
+    hk_score_block(hk_tile_q(st, m), k, plan->d, tile.s, &plan->c, tile.max);
     hk_softmax_finite(&tile);
 }
 
@@ -239,9 +190,11 @@ HK_FN void hk_block_whole(struct hk_strip *st, HK_GLOBAL const float *k, HK_GLOB
     hk_i64 m;
 
     for (m = 0; m < st->tiles; m++) {
-        hk_next_fetch(next, m, st->tiles);
+        hk_next_fetch(next, m);
         hk_tile_whole(st, k, m);
     }
+    for (m = 0; m < st->tiles; m++)
+        hk_tile_begin(st, m);
     for (m = 0; st->v_rows.group > 0 && m < st->tiles; m++) {
         const struct hk_tile tile = hk_strip_tile(st, m);
 
@@ -267,7 +220,7 @@ HK_FN void hk_tile_scores(const struct hk_strip *st, HK_GLOBAL const float *k, h
         const hk_u64 mask = st->tile_masks[m] & (~(hk_u64)0 >> (64 - HK_PANEL)) << n;
 
         if (mask != 0)
-            hk_score_panel(st->q + m * HK_R * d, k, d, st->s + m * HK_R * HK_BLOCK, n, mask);
+            hk_score_panel(hk_tile_q(st, m), k, d, st->s + m * HK_R * HK_BLOCK, n, mask);
     }
 }
 
@@ -288,6 +241,7 @@ HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_
     const struct hk_tile tile = hk_strip_tile(st, m);
     const int plain = hk_logits_plain(st);
     const float c = plain ? st->call->plan->c : 1.0f;
+    hk_u64 all = ~(hk_u64)0;
     hk_i64 i;
 
     if (plain && st->full[m]) {
@@ -298,10 +252,16 @@ HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_
     for (i = 0; i < tile.rows && !plain; i++) {
         if (tile.masks[i] != 0)
             tile.masks[i] = hk_score_row(st, sub, view, m * HK_R + i, block, tile.masks[i]);
+        all &= tile.masks[i];
+    }
+    if (!plain && finite && all == ~(hk_u64)0 && st->source->n_biases > 0) {
+        hk_softmax_finite(&tile);
+        return;
     }
 #endif
+    (void)all;
     if (finite) {
-        hk_softmax_masked(&tile, c);
+        hk_softmax_masked(&tile, c, st->tile_masks[m]);
         return;
     }
     for (i = 0; i < tile.rows; i++)
@@ -379,7 +339,7 @@ HK_FN void hk_block_weights(const struct hk_strip *st, HK_GLOBAL const struct hk
     }
 #endif
     for (m = 0; m < st->tiles; m++) {
-        hk_next_fetch(next, m, st->tiles);
+        hk_next_fetch(next, m);
         if (st->tile_masks[m] == 0)
             continue;
         if (whole && st->full[m]) {
@@ -391,17 +351,27 @@ HK_FN void hk_block_weights(const struct hk_strip *st, HK_GLOBAL const struct hk
     }
 }
 
-/* The weights of all tiles with V. */
-HK_FN void hk_block_weigh(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                          const struct hk_sub_view *view, hk_i64 block, hk_u64 visible, int finite)
+/* The weights of all tiles with V, whose rows are v. */
+HK_FN void hk_block_values_add(const struct hk_strip *st, HK_GLOBAL const float *v, hk_i64 v_row,
+                               int finite)
 {
-    hk_i64 v_row = 0, m;
-    HK_GLOBAL const float *v = hk_block_values(st, sub, view, block, visible, &v_row);
+    hk_i64 m;
 
     for (m = 0; m < st->tiles; m++) {
-        if (st->tile_masks[m])
+        if (st->tile_masks[m]) {
+            hk_tile_begin(st, m);
             hk_tile_values(st, m, v, v_row, finite);
+        }
     }
+}
+
+HK_FN void hk_block_weigh(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                          const struct hk_sub_view *view, hk_i64 block, hk_u64 visible)
+{
+    hk_i64 v_row = 0;
+    HK_GLOBAL const float *v = hk_block_values(st, sub, view, block, visible, &v_row);
+
+    hk_block_values_add(st, v, v_row, 0);
 }
 
 /* K in the caller's panels, all of whose keys are there. */
@@ -418,7 +388,7 @@ HK_FN void hk_block_few_panels(const struct hk_strip *st, HK_GLOBAL const struct
     if (hk_tiles_agree(st))
         hk_few_weigh(st, &v, hk_next_panels(st, sub, block, &next) ? &next : 0, 0);
     else
-        hk_block_weigh(st, sub, view, block, ~(hk_u64)0, 0);
+        hk_block_weigh(st, sub, view, block, ~(hk_u64)0);
 }
 
 /* A block of a source that does not lie packed, for few rows. */
@@ -436,11 +406,19 @@ HK_FN void hk_block_few(const struct hk_strip *st, HK_GLOBAL const struct hk_sub
     hk_few_scores(st, &k, &v);
     hk_block_softmax(st, sub, view, block, 0);
     if (!hk_tiles_agree(st)) {
-        hk_block_weigh(st, sub, view, block, visible, 0);
+        hk_block_weigh(st, sub, view, block, visible);
         return;
     }
     ahead = shift != 0 ? &k : hk_next_rows(st, sub, block, &next) ? &next : 0;
     hk_few_weigh(st, &v, ahead, shift); /* one call: PoCL makes a copy for each */
+}
+
+/* Is V of a block finite that does not lie packed? Worth a pass over it where tiles are many. */
+HK_FN int hk_block_finite(const struct hk_strip *st, HK_GLOBAL const float *v, hk_i64 v_row,
+                          hk_u64 visible)
+{
+    return st->tiles >= HK_FINITE_TILES && st->v_rows.group == 0 && st->width > 0 &&
+           hk_values_finite(v, v_row, visible, st->width);
 }
 
 #if HK_HALVES
@@ -457,7 +435,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     HK_GLOBAL const float *v, *k;
     hk_i64 v_row = 0;
     hk_u64 visible;
-    int inside;
+    int inside, finite;
 
     if (st->k_rows.layout.gaps)
         available = hk_block_present(st, sub, view, block, available);
@@ -493,8 +471,14 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
         k = hk_block_gather(st, sub, view, block, visible);
 #endif
     next = hk_next_get(st, sub, block);
-    hk_block_weights(st, sub, view, block, k, panels.finite, &next);
-    hk_block_weigh(st, sub, view, block, visible, panels.finite);
+    v = hk_block_values(st, sub, view, block, visible, &v_row);
+    finite = panels.k ? panels.finite : hk_block_finite(st, v, v_row, visible);
+    if (inside && finite && hk_source_plain(st)) {
+        hk_block_whole(st, k, v, v_row, &next);
+        return;
+    }
+    hk_block_weights(st, sub, view, block, k, finite, &next);
+    hk_block_values_add(st, v, v_row, finite);
 }
 
 #endif

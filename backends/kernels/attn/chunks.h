@@ -13,12 +13,12 @@
 
 HK_FN void hk_chunk_begin(const struct hk_strip *st)
 {
-    const hk_i64 floats = st->tiles * hk_o_span(st->width), p = st->tiles * HK_R;
+    const hk_i64 p = st->tiles * HK_R;
     const hk_vec zero = hkv_set(0.0f);
     hk_i64 i;
 
-    for (i = 0; i < floats; i += HKV_LANES)
-        hkv_store(st->o + i, zero);
+    for (i = 0; i < st->tiles; i++)
+        st->begun[i] = 0;
     for (i = 0; i < p * HK_PARTIALS; i += HKV_LANES)
         hkv_store(st->partials + i, zero);
     for (i = 0; i < p; i++) {

@@ -11,142 +11,9 @@
 #ifndef HEED_BACKENDS_KERNELS_ATTN_DOT_LANES_H
 #define HEED_BACKENDS_KERNELS_ATTN_DOT_LANES_H
 
-#include "bias.h"
-#include "scales.h"
+#include "band.h"
 
 #if !HK_PLAIN
-
-#define HK_BAND_WORDS (HK_BAND_MAX / 64 + 1)
-#define HK_BAND_VECS HKV_TILE
-
-/* One table of a DOT bias before a block, for some rows of a strip. */
-struct hk_band {
-    HK_GLOBAL const struct hk_dot *dot;
-    HK_GLOBAL const struct hk_sub *sub;
-    const struct hk_sub_view *view;
-    HK_GLOBAL const float *k;           /* panels of the block; 0: the table is multiplied by q */
-    struct hk_matrix table;
-    hk_i64 block, step;                 /* step: distance from key to key; 0: not even */
-    hk_i64 first, stack, rows;          /* the rows: first + stack * i */
-    hk_i64 columns;                     /* in use */
-    int whole;                          /* all columns are entries of the table */
-    hk_u64 valid[HK_BAND_WORDS];        /* else: which */
-};
-
-HK_FN hk_i64 hk_band_row(const struct hk_band *band, hk_i64 i)
-{
-    return band->first + band->stack * i;
-}
-
-/* What row i sees of the block. Rows of a tile that sees nothing have no masks. */
-HK_FN hk_u64 hk_band_mask(const struct hk_strip *st, const struct hk_band *band, hk_i64 i)
-{
-    const hk_i64 row = hk_band_row(band, i);
-
-    return st->tile_masks[row / HK_R] != 0 ? st->masks[row] : 0;
-}
-
-/* ---- packing ---- */
-
-HK_FN hk_i64 hk_band_query(const struct hk_strip *st, const struct hk_band *band, hk_i64 i)
-{
-    HK_GLOBAL const struct hk_worker_query *query = st->query + hk_band_row(band, i);
-
-    return hk_lookup_query(st->call, &band->dot->from, st->b, query->index, query->q);
-}
-
-/* Distance of the key at place n of the block from the last row. */
-HK_FN hk_i64 hk_band_delta(const struct hk_strip *st, const struct hk_band *band, hk_i64 n)
-{
-    const hk_i64 row = hk_band_row(band, band->rows - 1);
-    HK_COPY(struct hk_reach, reach, st->reach[row]);
-    struct hk_place at;
-
-    at.sub = band->sub;
-    at.b = st->b;
-    at.len = st->len;
-    at.index = st->query[row].index;
-    at.head = st->query[row].head;
-    at.q = st->query[row].q;
-    return hk_lookup_delta(st->call, &band->dot->from, &at,
-                           hk_key(band->sub, band->view, reach, band->block * HK_BLOCK + n));
-}
-
-/* Rows of the table that become columns j on; negative: none. delta: of column 0, where the keys
- * are at even distances. */
-HK_FN void hk_band_entries(const struct hk_strip *st, const struct hk_band *band, hk_i64 delta,
-                           hk_i64 j, hk_i64 *entry)
-{
-    HK_GLOBAL const struct hk_lookup *from = &band->dot->from;
-    const hk_i64 n = hk_dot_entries(band->dot);
-    int r;
-
-    for (r = 0; r < HKV_PACK; r++) {
-        if (band->step != 0)
-            entry[r] = hk_lookup_index(st->call, from, n, st->b, delta + (j + r) * band->step);
-        else if (hk_band_mask(st, band, 0) >> (j + r) & 1)
-            entry[r] = hk_lookup_index(st->call, from, n, st->b, hk_band_delta(st, band, j + r));
-        else
-            entry[r] = -1;
-    }
-}
-
-/* Columns that are no entries are zeros. */
-HK_NOINLINE void hk_band_pack(const struct hk_strip *st, struct hk_band *band)
-{
-    const hk_i64 d = st->call->plan->d, width = st->call->plan->band;
-    const hk_i64 delta = band->step != 0 ? hk_band_delta(st, band, 0) : 0;
-    hk_i64 j, t;
-    int r;
-
-    band->whole = 1;
-    for (j = 0; j < HK_BAND_WORDS; j++)
-        band->valid[j] = 0;
-    for (j = 0; j < band->columns; j += HKV_PACK) {
-        HK_GLOBAL const float *rows[HKV_PACK];
-        hk_i64 entry[HKV_PACK];
-
-        hk_band_entries(st, band, delta, j, entry);
-        for (r = 0; r < HKV_PACK; r++) {
-            HK_GLOBAL float *row = st->temp + r * d;
-
-            rows[r] = row;
-            if (entry[r] >= 0) {
-                rows[r] = hk_row_f32(&band->table, entry[r], d, row);
-                band->valid[(j + r) / 64] |= (hk_u64)1 << (j + r) % 64;
-                continue;
-            }
-            band->whole = 0;
-            for (t = 0; t < d; t++)
-                row[t] = 0.0f;
-        }
-        for (t = 0; t + HKV_PACK <= d; t += HKV_PACK)
-            hkv_pack(rows, t, st->band + t * width + j, width);
-        for (; t < d; t++) {
-            for (r = 0; r < HKV_PACK; r++)
-                st->band[t * width + j + r] = rows[r][t];
-        }
-    }
-}
-
-/* Where the columns of row i begin. */
-HK_FN hk_i64 hk_band_at(const struct hk_strip *st, const struct hk_band *band, hk_i64 i)
-{
-    if (band->step == 0)
-        return 0;
-    return hk_floor_div(hk_band_query(st, band, band->rows - 1) - hk_band_query(st, band, i),
-                        band->step);
-}
-
-/* Which of the 64 columns from `at` on are entries. */
-HK_FN hk_u64 hk_band_valid(const struct hk_band *band, hk_i64 at)
-{
-    const hk_u64 low = band->valid[at / 64] >> at % 64;
-
-    if (band->whole)
-        return ~(hk_u64)0;
-    return at % 64 == 0 ? low : low | band->valid[at / 64 + 1] << (64 - at % 64);
-}
 
 /* ---- products ---- */
 
@@ -159,6 +26,26 @@ struct hk_band_tile {
     hk_i64 at[HK_R];                    /* where a row's columns begin, beside the first row's */
     hk_u64 valid[HK_R];                 /* which of a row's columns are entries */
 };
+
+/* The products join the scores. */
+HK_INLINE void hk_band_tile_end(const struct hk_band_tile *tile, hk_vec acc[HK_R][HK_BAND_VECS],
+                                const int rows, const int vecs)
+{
+    int i, u;
+
+    HK_UNROLL
+    for (i = 0; i < rows; i++) {
+        HK_GLOBAL float *s = tile->s + i * tile->s_row;
+
+        HK_UNROLL
+        for (u = 0; u < vecs; u++) {
+            const hk_u32 bits = (hk_u32)(tile->valid[i] >> u * HKV_LANES) & HK_ALL_LANES;
+
+            hkv_store(s + u * HKV_LANES, hkv_add(hkv_load(s + u * HKV_LANES),
+                                                 hkv_keep(hkv_bits(bits), acc[i][u])));
+        }
+    }
+}
 
 /* even: a row's columns begin one column before those of the row before. by_key: the table is
  * multiplied by the keys. All but the tile are constants at every call. */
@@ -193,19 +80,61 @@ HK_INLINE void hk_band_tile_add(const struct hk_band_tile *tile, const int rows,
                 acc[i][u] = hkv_fma(by_key ? b[u] : a, hkv_load(from + u * HKV_LANES), acc[i][u]);
         }
     }
+    hk_band_tile_end(tile, acc, rows, vecs);
+}
+
+/* Rows that lie HKV_LANES apart: where the columns of a row begin as many columns before those of
+ * the row before, all but one vector of the band serve again, and what is loaded across two lines
+ * is 9 vectors for 24 products, not 24. */
+HK_INLINE void hk_band_apart_add(const struct hk_band_tile *tile, const int rows, const int by_key)
+{
+    const hk_i64 width = tile->width, d = tile->d, q_row = tile->q_row;
+    HK_GLOBAL const float *q = tile->q, *k = tile->k, *band = tile->band;
+    hk_vec acc[HK_R][HK_BAND_VECS];
+    hk_i64 t;
+    int i, u;
+
     HK_UNROLL
     for (i = 0; i < rows; i++) {
-        HK_GLOBAL float *s = tile->s + i * tile->s_row;
+        HK_UNROLL
+        for (u = 0; u < HKV_TILE; u++)
+            acc[i][u] = hkv_set(0.0f);
+    }
+    for (t = 0; t < d; t++, band += width, q++, k = by_key ? k + HK_PANEL : k) {
+        hk_vec b[HK_BAND_VECS], c[HK_BAND_VECS];
 
         HK_UNROLL
-        for (u = 0; u < vecs; u++) {
-            const hk_u32 bits = (hk_u32)(tile->valid[i] >> u * HKV_LANES) & HK_ALL_LANES;
+        for (u = 0; u < HKV_TILE; u++) {
+            b[u] = hkv_load(band + u * HKV_LANES);
+            c[u] = by_key ? hkv_load(k + u * HKV_LANES) : hkv_set(0.0f);
+        }
+        HK_UNROLL
+        for (i = 0; i < rows; i++) {
+            const hk_vec a = by_key ? c[0] : hkv_set(q[i * q_row]);
 
-            hkv_store(s + u * HKV_LANES, hkv_add(hkv_load(s + u * HKV_LANES),
-                                                 hkv_keep(hkv_bits(bits), acc[i][u])));
+            HK_UNROLL
+            for (u = 0; u < HKV_TILE; u++)
+                acc[i][u] = hkv_fma(by_key ? c[u] : a, b[u], acc[i][u]);
+            HK_UNROLL
+            for (u = HKV_TILE - 1; u > 0; u--)
+                b[u] = b[u - 1];
+            if (i + 1 < rows)
+                b[0] = hkv_load(band - (i + 1) * HKV_LANES);
         }
     }
+    hk_band_tile_end(tile, acc, rows, HKV_TILE);
 }
+
+#define HK_BAND_APART(name, rows, by_key)                                                          \
+    HK_NOINLINE void name(const struct hk_band_tile *tile)                                         \
+    {                                                                                              \
+        hk_band_apart_add(tile, rows, by_key);                                                     \
+    }
+HK_BAND_APART(hk_band_apart_q, HK_R, 0)
+HK_BAND_APART(hk_band_apart_k, HK_R, 1)
+HK_BAND_APART(hk_band_half_q, HK_R / 2, 0)
+HK_BAND_APART(hk_band_half_k, HK_R / 2, 1)
+#undef HK_BAND_APART
 
 #define HK_BAND_TILE(name, rows, vecs, even, by_key)                                               \
     HK_NOINLINE void name(const struct hk_band_tile *tile)                                         \
@@ -220,8 +149,36 @@ HK_BAND_TILE(hk_band_one_q, 1, HKV_TILE, 1, 0)
 HK_BAND_TILE(hk_band_one_k, 1, HKV_TILE, 1, 1)
 #undef HK_BAND_TILE
 
-/* Adds the products of `rows` rows from row i on, HK_R or one, to their scores. */
-HK_FN void hk_band_add(const struct hk_strip *st, const struct hk_band *band, hk_i64 i, hk_i64 rows)
+HK_FN void hk_band_tile_run(const struct hk_band_tile *tile, hk_i64 rows, hk_i64 apart, int even)
+{
+    const int by_key = tile->k != 0;
+
+    if (rows == 1 && by_key)
+        hk_band_one_k(tile);
+    else if (rows == 1)
+        hk_band_one_q(tile);
+    else if (apart > 1 && rows < HK_R && by_key)
+        hk_band_half_k(tile);
+    else if (apart > 1 && rows < HK_R)
+        hk_band_half_q(tile);
+    else if (apart > 1 && by_key)
+        hk_band_apart_k(tile);
+    else if (apart > 1)
+        hk_band_apart_q(tile);
+    else if (by_key && even)
+        hk_band_even_k(tile);
+    else if (by_key)
+        hk_band_any_k(tile);
+    else if (even)
+        hk_band_even_q(tile);
+    else
+        hk_band_any_q(tile);
+}
+
+/* Adds the products of `rows` rows, `apart` rows from each other, from row i on to their scores:
+ * HK_R or one, or HK_R / 2 that lie HKV_LANES apart as their columns do. */
+HK_FN void hk_band_add(const struct hk_strip *st, const struct hk_band *band, hk_i64 i, hk_i64 rows,
+                       hk_i64 apart)
 {
     const hk_i64 d = st->call->plan->d, row = hk_band_row(band, i), at = hk_band_at(st, band, i);
     struct hk_band_tile tile;
@@ -229,16 +186,16 @@ HK_FN void hk_band_add(const struct hk_strip *st, const struct hk_band *band, hk
     int even = 1, n, r;
 
     for (r = 0; r < rows; r++) {
-        const hk_i64 here = hk_band_at(st, band, i + r);
+        const hk_i64 here = hk_band_at(st, band, i + r * apart);
 
         tile.at[r] = here - at;
         even = even && tile.at[r] == -r;
         valid[r] = hk_band_valid(band, here);
-        any |= hk_band_mask(st, band, i + r);
+        any |= hk_band_mask(st, band, i + r * apart);
     }
     tile.q = st->q + row * d;
-    tile.q_row = band->stack * d;
-    tile.s_row = band->stack * HK_BLOCK;
+    tile.q_row = band->stack * d * apart;
+    tile.s_row = band->stack * HK_BLOCK * apart;
     tile.width = st->call->plan->band;
     tile.d = d;
     for (n = 0; n < HK_BLOCK; n += HK_PANEL) {
@@ -247,21 +204,28 @@ HK_FN void hk_band_add(const struct hk_strip *st, const struct hk_band *band, hk
         for (r = 0; r < rows; r++)
             tile.valid[r] = valid[r] >> n;
         tile.k = band->k ? band->k + n * d : 0;
-        tile.band = st->band + at + n;
+        tile.band = band->at + band->origin + at + n;
         tile.s = st->s + row * HK_BLOCK + n;
-        if (rows == 1 && band->k)
-            hk_band_one_k(&tile);
-        else if (rows == 1)
-            hk_band_one_q(&tile);
-        else if (band->k && even)
-            hk_band_even_k(&tile);
-        else if (band->k)
-            hk_band_any_k(&tile);
-        else if (even)
-            hk_band_even_q(&tile);
-        else
-            hk_band_any_q(&tile);
+        hk_band_tile_run(&tile, rows, apart, even);
     }
+}
+
+/* How many rows from row i on, times HKV_LANES, are taken HKV_LANES apart: their columns begin one
+ * before the other. 0: none are. */
+HK_FN hk_i64 hk_band_apart(const struct hk_strip *st, const struct hk_band *band, hk_i64 i)
+{
+    const hk_i64 left = (band->rows - i) / HKV_LANES;
+    const hk_i64 n = left >= HK_R ? HK_R : left >= HK_R / 2 ? HK_R / 2 : 0;
+    const hk_i64 first = hk_band_at(st, band, i);
+    hk_i64 r;
+
+    if (HKV_LANES == 1 || HK_R < 4 || n == 0)
+        return 0;
+    for (r = 1; r < n * HKV_LANES; r++) {
+        if (hk_band_at(st, band, i + r) != first - r)
+            return 0;
+    }
+    return n;
 }
 
 /* ---- a block ---- */
@@ -278,14 +242,15 @@ HK_FN int hk_band_holds(const struct hk_strip *st, const struct hk_band *band, h
     more = q - hk_band_query(st, band, 0);
     if (band->step != 1 && more % band->step != 0)
         return 0;
-    return hk_floor_div(more, band->step) <= st->call->plan->band - HK_BLOCK;
+    return hk_floor_div(more, band->step) <=
+           hk_min(st->call->plan->band, HK_BAND_MAX) - HK_BLOCK;
 }
 
 /* The rows first + stack * i, i < n, by as few bands as hold them. */
 HK_FN void hk_band_rows(const struct hk_strip *st, struct hk_band *band, hk_i64 n)
 {
     const hk_i64 first = band->first;
-    hk_i64 i, size, done = 0;
+    hk_i64 i, r, size, apart, done = 0;
 
     while (done < n) {
         band->first = first + band->stack * done;
@@ -302,9 +267,13 @@ HK_FN void hk_band_rows(const struct hk_strip *st, struct hk_band *band, hk_i64 
         band->columns = HK_BLOCK + hk_band_at(st, band, 0);
         band->columns = (band->columns + HKV_PACK - 1) / HKV_PACK * HKV_PACK;
         hk_band_pack(st, band);
-        for (i = 0; i < band->rows; i += size) {
+        for (i = 0; (apart = hk_band_apart(st, band, i)) > 0; i += apart * HKV_LANES) {
+            for (r = 0; r < HKV_LANES; r++)
+                hk_band_add(st, band, i + r, apart, HKV_LANES);
+        }
+        for (; i < band->rows; i += size) {
             size = i + HK_R <= band->rows ? HK_R : 1;
-            hk_band_add(st, band, i, size);
+            hk_band_add(st, band, i, size, 1);
         }
     }
 }
@@ -366,9 +335,11 @@ HK_NOINLINE void hk_block_dots(const struct hk_strip *st, HK_GLOBAL const struct
         band.dot = dot;
         band.step = hk_band_step(dot, sub);
         band.k = 0;
+        band.number = 2 * i;
         if (dot->t.slot)
             hk_block_table(st, &band, &dot->t);
         band.k = k;
+        band.number = 2 * i + 1;
         if (dot->u.slot)
             hk_block_table(st, &band, &dot->u);
     }

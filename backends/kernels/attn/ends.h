@@ -176,47 +176,73 @@ HK_FN void hk_rows_begin(struct hk_strip *st, const struct hk_task *task)
         hk_row_begin(st, task, i);
 }
 
-/* Steps 9 to 12 of row i; o_at and lse_at: where the task's row 0 of head 0 is. */
-HK_FN void hk_row_finish(struct hk_strip *st, const struct hk_task *task, hk_i64 i, hk_i64 o_at,
-                         hk_i64 lse_at)
+/* Where row i of the rows at hand goes. */
+HK_FN hk_i64 hk_row_to(const struct hk_strip *st, const struct hk_task *task,
+                       HK_GLOBAL const hk_i64 *stride, hk_i64 i)
 {
-    const struct hk_call *call = st->call;
-    HK_GLOBAL const struct hk_plan *plan = call->plan;
-    const hk_i64 at = task->o_begin + st->query[i].index, head = st->query[i].head;
+    HK_GLOBAL const struct hk_worker_query *query = st->query + i;
+
+    return query->head * stride[3] + (task->o_begin + query->index) * stride[4];
+}
+
+/* Steps 9 to 12 of n rows from row i on, HK_R at most; o_at and lse_at: where the task's row 0 of
+ * head 0 is. Step by step, for the chain of one row is long. */
+HK_FN void hk_rows_end(struct hk_strip *st, const struct hk_task *task, hk_i64 i, hk_i64 n,
+                       hk_i64 o_at, hk_i64 lse_at)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    float l[HK_R], sink[HK_R], factor[HK_R], lse[HK_R];
+    hk_i64 r, t;
+
+    for (r = 0; r < n; r++) {
+        HK_GLOBAL float *o = st->acc_o + hk_row_o(st, i + r);
+
+        l[r] = hk_partials_sum(st->acc_partials + (i + r) * HK_PARTIALS);
+        for (t = 0; t < st->width && !st->has_partial[i + r]; t += HKV_LANES)
+            hkv_store(o + hk_o_at(t), hkv_set(0.0f));
+    }
+    for (r = 0; r < n; r++)
+        factor[r] = hk_row_end(st->call, st->query[i + r].head, st->has_partial[i + r] != 0,
+                               st->acc_m[i + r], l[r], &sink[r], &lse[r]);
+    for (r = 0; r < n; r++)
+        hk_row_write(st, st->acc_o + hk_row_o(st, i + r), sink[r], factor[r],
+                     o_at + hk_row_to(st, task, plan->o.stride, i + r));
+    for (r = 0; r < n && plan->lse.dtype; r++)
+        hk_lse_out(st->call)[lse_at + hk_row_to(st, task, plan->lse.stride, i + r)] = lse[r];
+}
+
+/* Row i becomes a state. */
+HK_FN void hk_row_keep(struct hk_strip *st, const struct hk_task *task, hk_i64 i, hk_i64 o_at)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
     HK_GLOBAL float *o = st->acc_o + hk_row_o(st, i);
-    const int has_partial = st->has_partial[i] != 0;
-    const hk_i64 to = o_at + head * plan->o.stride[3] + at * plan->o.stride[4];
-    float sink, lse, factor;
+    const hk_i64 to = o_at + hk_row_to(st, task, plan->o.stride, i);
     hk_i64 t;
 
-    for (t = 0; t < st->width && !has_partial; t += HKV_LANES)
+    for (t = 0; t < st->width && !st->has_partial[i]; t += HKV_LANES)
         hkv_store(o + hk_o_at(t), hkv_set(0.0f));
-    if (plan->flags & HK_PLAN_STOPS) {
-        hk_row_stop(st, i, to);
-        hk_row_write(st, o, 1.0f, 1.0f, to + HK_STATE_AT_O * plan->o.stride[5]);
-        return;
-    }
-    factor = hk_row_end(call, head, has_partial, st->acc_m[i],
-                        has_partial ? hk_partials_sum(st->acc_partials + i * HK_PARTIALS) : 0.0f,
-                        &sink, &lse);
-    hk_row_write(st, o, sink, factor, to);
-    if (plan->lse.dtype)
-        hk_lse_out(call)[lse_at + head * plan->lse.stride[3] + at * plan->lse.stride[4]] = lse;
+    hk_row_stop(st, i, to);
+    hk_row_write(st, o, 1.0f, 1.0f, to + HK_STATE_AT_O * plan->o.stride[5]);
 }
 
 /* The rows at hand. */
 HK_FN void hk_rows_finish(struct hk_strip *st, const struct hk_task *task)
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
-    hk_i64 b = -1, o_at = 0, lse_at = 0, i;
+    hk_i64 b, o_at, lse_at, i, n;
 
-    for (i = 0; i < st->n_rows; i++) {
-        if (st->query[i].b != b) {
-            b = st->query[i].b;
-            o_at = hk_batch_offset(st->call, plan->o.stride, b);
-            lse_at = plan->lse.dtype ? hk_batch_offset(st->call, plan->lse.stride, b) : 0;
+    for (i = 0; i < st->n_rows; i += n) {
+        b = st->query[i].b;
+        o_at = hk_batch_offset(st->call, plan->o.stride, b);
+        lse_at = plan->lse.dtype ? hk_batch_offset(st->call, plan->lse.stride, b) : 0;
+        for (n = 1; n < HK_R && i + n < st->n_rows && st->query[i + n].b == b;)
+            n++;
+        if (plan->flags & HK_PLAN_STOPS) {
+            n = 1;
+            hk_row_keep(st, task, i, o_at);
+        } else {
+            hk_rows_end(st, task, i, n, o_at, lse_at);
         }
-        hk_row_finish(st, task, i, o_at, lse_at);
     }
 }
 

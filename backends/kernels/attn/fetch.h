@@ -8,9 +8,7 @@
 #ifndef HEED_BACKENDS_KERNELS_ATTN_FETCH_H
 #define HEED_BACKENDS_KERNELS_ATTN_FETCH_H
 
-#include "strip.h"
-
-#define HK_LINE 64              /* bytes of a line of the cache */
+#include "ahead.h"
 
 /* ---- few rows: what their headers share ---- */
 

@@ -396,6 +396,7 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v
         const struct hk_tile tile = hk_strip_tile(st, m);
         hk_u64 left = st->tile_masks[m] ? tile.masks[0] : 0;
 
+        hk_tile_begin(st, m);
         while (left != 0) {
             const int start = hk_first_bit(left), end = hk_run_end(left, start);
 

@@ -29,7 +29,7 @@ typedef char hk_halves_fit[HK_R == 16 && HK_PANEL == 64 ? 1 : -1];
 
 HK_FN hk_u16 *hk_halves_q(const struct hk_strip *st, hk_i64 i)
 {
-    return (hk_u16 *)(void *)st->q + i * hk_halves_pitch(st->call->plan->d);
+    return (hk_u16 *)(void *)st->q_copy + i * hk_halves_pitch(st->call->plan->d);
 }
 
 /* Channels of row i of m, which is there, and zeros. */

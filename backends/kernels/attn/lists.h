@@ -20,7 +20,8 @@
 /* A LISTED source of a strip, of which it is the one sub-source. */
 struct hk_lists {
     HK_GLOBAL struct hk_worker_query *query; /* those of all rows */
-    HK_GLOBAL float *q, *sums;
+    HK_GLOBAL const float *q;
+    HK_GLOBAL float *sums;
     hk_i64 n, groups;                   /* rows; of q, for which there are sums */
     HK_GLOBAL const struct hk_sub *sub;
     HK_GLOBAL const char *lists;        /* list 0 */
@@ -296,7 +297,7 @@ HK_FN void hk_list_attend(const struct hk_strip *st, const struct hk_lists *list
     if (hk_tiles_agree(st))
         hk_few_weigh(st, &block->v, next ? &next->k : 0, 0);
     else
-        hk_block_weigh(st, lists->sub, view, block->block, visible, 0);
+        hk_block_weigh(st, lists->sub, view, block->block, visible);
 }
 
 /* All blocks of all lists, as far as they belong to the part at hand. */

@@ -28,16 +28,16 @@ struct hk_tile {
     hk_i64 width, rows;
 };
 
-/* The weights of HKV_WEIGHTS vectors from y on (step 6), step by step: a chain of dependent
- * operations is long, and processors look ahead only so far. */
-HK_INLINE void hk_weights(HK_GLOBAL const float *y, hk_vec m, hk_vec p[HKV_WEIGHTS])
+/* The weights of n vectors from y on (step 6), HKV_WEIGHTS at most, step by step: a chain of
+ * dependent operations is long, and processors look ahead only so far. */
+HK_INLINE void hk_weights(HK_GLOBAL const float *y, hk_vec m, hk_vec p[HKV_WEIGHTS], const int n)
 {
     const float c[6] = { 1.0f, HK_EXP_1, HK_EXP_2, HK_EXP_3, HK_EXP_4, HK_EXP_5 };
     hk_vec f[HKV_WEIGHTS], g[HKV_WEIGHTS];
     int i, j;
 
     HK_UNROLL
-    for (j = 0; j < HKV_WEIGHTS; j++) {
+    for (j = 0; j < n; j++) {
         const hk_vec x = hkv_load(y + j * HKV_LANES), r = hkv_rint(x);
 
         f[j] = hkv_sub(x, r);
@@ -47,11 +47,11 @@ HK_INLINE void hk_weights(HK_GLOBAL const float *y, hk_vec m, hk_vec p[HKV_WEIGH
     HK_UNROLL
     for (i = 5; i >= 0; i--) {
         HK_UNROLL
-        for (j = 0; j < HKV_WEIGHTS; j++)
+        for (j = 0; j < n; j++)
             p[j] = hkv_fma(p[j], f[j], hkv_set(c[i]));
     }
     HK_UNROLL
-    for (j = 0; j < HKV_WEIGHTS; j++)
+    for (j = 0; j < n; j++)
         p[j] = hkv_scale2_keep(hkv_not_less(g[j], hkv_set(-100.0f)), p[j], g[j]);
 }
 
@@ -128,11 +128,14 @@ HK_NOINLINE hk_u64 hk_softmax_part(const struct hk_tile *tile, hk_i64 i, float f
     return rest;
 }
 
-/* Steps 6 and 7 of row i, which sees the whole block; s holds y. */
-HK_INLINE void hk_softmax_row(const struct hk_tile *tile, hk_i64 i)
+/* Steps 6 and 7 of row i, of `parts` times 16 keys from key n on; s holds y. (parts is a constant
+ * at every call.) */
+HK_INLINE void hk_softmax_row(const struct hk_tile *tile, hk_i64 i, int n, const int parts)
 {
-    HK_GLOBAL float *s = tile->s + i * HK_BLOCK, *partials = tile->partials + i * HK_PARTIALS;
+    HK_GLOBAL float *s = tile->s + i * HK_BLOCK + n, *partials = tile->partials + i * HK_PARTIALS;
     const hk_vec m = hkv_set(tile->state[i].m);
+    const int vecs = parts * HK_PARTIALS / HKV_LANES;
+    const int count = vecs < HKV_WEIGHTS ? vecs : HKV_WEIGHTS;  /* side by side; vecs has no rest */
     hk_vec sum[HK_PARTIALS / HKV_LANES];
     int l, u, j;
 
@@ -140,12 +143,12 @@ HK_INLINE void hk_softmax_row(const struct hk_tile *tile, hk_i64 i)
     for (l = 0; l < HK_PARTIALS / HKV_LANES; l++)
         sum[l] = hkv_load(partials + l * HKV_LANES);
     HK_UNROLL_BLOCK
-    for (u = 0; u < HK_BLOCK / HKV_LANES; u += HKV_WEIGHTS) {
+    for (u = 0; u < vecs; u += count) {
         hk_vec p[HKV_WEIGHTS];
 
-        hk_weights(s + u * HKV_LANES, m, p);
+        hk_weights(s + u * HKV_LANES, m, p, count);
         HK_UNROLL
-        for (j = 0; j < HKV_WEIGHTS; j++) {
+        for (j = 0; j < count; j++) {
             l = (u + j) % (HK_PARTIALS / HKV_LANES);
             sum[l] = hkv_add(sum[l], p[j]);
             hkv_store(s + (u + j) * HKV_LANES, p[j]);
@@ -156,11 +159,11 @@ HK_INLINE void hk_softmax_row(const struct hk_tile *tile, hk_i64 i)
         hkv_store(partials + l * HKV_LANES, sum[l]);
 }
 
-/* Weights of a tile: s holds y, top the rows' largest. part: rows with y of -Inf that count as
- * removed; rows without a larger y are among them. masked: masks say what the rows see; else all do
- * 64 keys. (masked is a constant at every call.) */
+/* Weights of a tile's `parts` times 16 keys from key n on: s holds y, top the rows' largest. part:
+ * rows with y of -Inf that count as removed; rows without a larger y are among them. masked: masks
+ * say what the rows see; else all do 64 keys. (masked and parts are constants at every call.) */
 HK_INLINE void hk_tile_weights(const struct hk_tile *tile, const float top[HK_R], hk_u32 part,
-                               const int masked)
+                               const int masked, int n, const int parts)
 {
     const hk_i64 rows = tile->rows;
     hk_i64 i;
@@ -176,7 +179,7 @@ HK_INLINE void hk_tile_weights(const struct hk_tile *tile, const float top[HK_R]
     }
     for (i = 0; i < rows; i++) {
         if ((part >> i & 1) == 0)
-            hk_softmax_row(tile, i);
+            hk_softmax_row(tile, i, n, parts);
     }
 }
 
@@ -190,13 +193,14 @@ HK_NOINLINE void hk_softmax_finite(const struct hk_tile *tile)
 
     for (i = 0; i < tile->rows; i++)
         top[i] = hkv_max_across(hkv_load(tile->max + i * HKV_LANES));
-    hk_tile_weights(tile, top, 0, 0);
+    hk_tile_weights(tile, top, 0, 0, 0, HK_BLOCK / HK_PARTIALS);
 }
 
-/* Softmax of a tile; s holds scores that times factor are y. finite: V is; then masks say what the
- * rows see. Else all rows see all 64 keys, and masks become what remains. (finite is a constant at
- * every call.) */
-HK_INLINE void hk_softmax_tile(const struct hk_tile *tile, float factor, const int finite)
+/* Softmax of a tile's `parts` times 16 keys from key n on; s holds scores that times factor are y.
+ * finite: V is; then masks say what the rows see, nothing beside those keys. Else all rows see all
+ * 64 keys, and masks become what remains. (finite and parts are constants at every call.) */
+HK_INLINE void hk_softmax_tile(const struct hk_tile *tile, float factor, const int finite, int n,
+                               const int parts)
 {
     const hk_vec c = hkv_set(factor), none = hkv_set(-HK_INFINITY);
     float top[HK_R];
@@ -205,12 +209,12 @@ HK_INLINE void hk_softmax_tile(const struct hk_tile *tile, float factor, const i
     int u;
 
     for (i = 0; i < tile->rows; i++) {
-        HK_GLOBAL float *s = tile->s + i * HK_BLOCK;
-        const hk_u64 mask = tile->masks[i];
+        HK_GLOBAL float *s = tile->s + i * HK_BLOCK + n;
+        const hk_u64 mask = tile->masks[i] >> n;
         hk_vec max = none, min = hkv_set(HK_INFINITY);
 
         HK_UNROLL_BLOCK
-        for (u = 0; u < HK_BLOCK / HKV_LANES; u++) {
+        for (u = 0; u < parts * HK_PARTIALS / HKV_LANES; u++) {
             hk_vec y = hkv_mul(hkv_load(s + u * HKV_LANES), c);
 
             if (finite)
@@ -224,17 +228,37 @@ HK_INLINE void hk_softmax_tile(const struct hk_tile *tile, float factor, const i
         if (!finite)
             part |= (hk_u32)(hkv_word(hkv_not_equal(min, none)) != HK_ALL_LANES) << i;
     }
-    hk_tile_weights(tile, top, part, 1);
+    hk_tile_weights(tile, top, part, 1, n, parts);
 }
 
 HK_NOINLINE void hk_softmax_full(const struct hk_tile *tile, float factor)
 {
-    hk_softmax_tile(tile, factor, 0);
+    hk_softmax_tile(tile, factor, 0, 0, HK_BLOCK / HK_PARTIALS);
 }
 
-HK_NOINLINE void hk_softmax_masked(const struct hk_tile *tile, float factor)
+/* seen: what some row sees; of other keys, 16 at a time, neither scores nor weights are read. */
+HK_NOINLINE void hk_softmax_masked(const struct hk_tile *tile, float factor, hk_u64 seen)
 {
-    hk_softmax_tile(tile, factor, 1);
+    int n = 0, end = HK_BLOCK;
+
+    while (!(seen >> n & 0xffff))
+        n += HK_PARTIALS;
+    while (!(seen >> (end - HK_PARTIALS) & 0xffff))
+        end -= HK_PARTIALS;
+    switch ((end - n) / HK_PARTIALS) {
+    case 1:
+        hk_softmax_tile(tile, factor, 1, n, 1);
+        return;
+    case 2:
+        hk_softmax_tile(tile, factor, 1, n, 2);
+        return;
+    case 3:
+        hk_softmax_tile(tile, factor, 1, n, 3);
+        return;
+    default:
+        hk_softmax_tile(tile, factor, 1, 0, 4);
+        return;
+    }
 }
 
 /* ---- over the chunks ---- */
@@ -261,19 +285,23 @@ HK_FN void hk_row_merge(HK_GLOBAL float *acc_m, HK_GLOBAL float *acc_partials,
     *acc_m = m;
 }
 
-/* The sum of 16 partial sums (step 9). */
+/* The sum of 16 partial sums (step 9). In vectors, as they were written: narrower loads are slow
+ * behind wider stores, and wider ones wait behind narrower. */
 HK_FN float hk_partials_sum(HK_GLOBAL const float *partials)
 {
-    float x[HK_PARTIALS];
+    hk_vec x[HK_PARTIALS / HKV_LANES];
     int span, i;
 
-    for (i = 0; i < HK_PARTIALS; i++)
-        x[i] = partials[i];
-    for (span = HK_PARTIALS / 2; span > 0; span /= 2) {
+    HK_UNROLL
+    for (i = 0; i < HK_PARTIALS / HKV_LANES; i++)
+        x[i] = hkv_load(partials + i * HKV_LANES);
+    HK_UNROLL
+    for (span = HK_PARTIALS / HKV_LANES / 2; span > 0; span /= 2) {
+        HK_UNROLL
         for (i = 0; i < span; i++)
-            x[i] = hk_add(x[i], x[i + span]);
+            x[i] = hkv_add(x[i], x[i + span]);
     }
-    return x[0];
+    return hkv_add_across(x[0]);
 }
 
 #endif

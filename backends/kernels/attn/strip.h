@@ -13,6 +13,20 @@
 
 #define HK_NO_BLOCK ((hk_i64)1 << 62)
 
+/* What is fetched ahead of its use (ahead.h). */
+struct hk_rows_ahead {
+    HK_GLOBAL const char *base;
+    hk_i64 row, bytes, n, heads, head;
+};
+
+struct hk_ahead {
+    struct hk_rows_ahead rows[3];       /* Q, K, V */
+    int n, at;                          /* of them; the one at hand */
+    hk_i64 row;                         /* its next row */
+    hk_i64 total, each;                 /* rows of all; rows with each tile, 0: none yet */
+    struct hk_task next;                /* count 0: not known */
+};
+
 /* What a worker knows, by how long it holds. Pointers are to places of the worker's scratch, as
  * large as struct hk_worker_layout says; hk_strip_open sets them, and what they hold is written as
  * the group's line says, unless a member's says otherwise. */
@@ -27,6 +41,8 @@ struct hk_strip {
     /* Of the part at hand, of all sub-sources: hk_part_attend. */
     hk_i64 first_chunk, end_chunk;
     HK_GLOBAL char *chunks;             /* in the workspace; 0: the strip is not cut */
+    hk_i64 next;                        /* task that the worker takes next; -1: not known */
+    struct hk_ahead ahead;
     /* Of the rows at hand: hk_task_attend, and Q hk_strip_read. */
     hk_i64 b;
     hk_i64 n_rows, tiles;               /* in use */
@@ -35,7 +51,9 @@ struct hk_strip {
                                          * one item (hk_items_attend) */
     HK_GLOBAL struct hk_worker_query *query; /* hk_strip_fill, for all rows of the strip; goes on to
                                          * those of the next turn */
-    HK_GLOBAL float *q;
+    HK_GLOBAL const float *q;           /* rows of the caller's Q where they lie so, else copies */
+    HK_GLOBAL float *q_copy;
+    hk_i64 q_tiles;                     /* tiles before this one read q, those behind it the copy */
     /* Sums over the chunks that are finished: hk_chunk_end. */
     HK_GLOBAL float *acc_o, *acc_partials, *acc_m;
     HK_GLOBAL hk_u32 *has_partial;      /* hk_rows_begin, then hk_chunk_end: 1 */
@@ -52,7 +70,9 @@ struct hk_strip {
     HK_GLOBAL float *ring;              /* likewise */
     hk_i64 first_block;                 /* number of its block 0, over items and key heads */
     struct hk_sub_view views[HK_SUBS];
-    /* Of the sub-source at hand: hk_reach_rows, and `all`, of all tiles, hk_reach_strip. */
+    /* Of the sub-source at hand: hk_reach_rows, and `all`, of all tiles, hk_reach_strip. Of ranges
+     * only the first `ranges` are there, at least one. */
+    hk_u32 ranges;
     HK_GLOBAL struct hk_reach *reach;
     HK_GLOBAL struct hk_tile_reach *tile;
     struct hk_tile_reach all;
@@ -60,14 +80,16 @@ struct hk_strip {
      * hk_chunk_open points them into `chunks`; hk_chunk_end may swap them with the acc ones. */
     HK_GLOBAL float *o, *partials;
     HK_GLOBAL struct hk_row_state *state;
+    HK_GLOBAL hk_u32 *begun;            /* of a tile 1: its o holds sums; hk_tile_begin */
     /* Of the block at hand: masks by hk_block_masks, scores and then weights by hk_block_weights
      * and what stands for it, each row's largest score by lanes. */
     HK_GLOBAL hk_u64 *masks, *tile_masks;
     HK_GLOBAL hk_u32 *full;
     HK_GLOBAL float *s, *max;
     HK_GLOBAL float *k, *v, *temp;      /* K in panels and V as f32, where neither lies so */
-    HK_GLOBAL float *values, *band;     /* addends of a bias (bias_lanes.h), tables of DOT
-                                         * (dot_lanes.h) */
+    HK_GLOBAL float *values, *band;     /* addends of a bias (bias_lanes.h); bands of tables of DOT
+                                         * (dot_lanes.h), kept as stretches are */
+    HK_GLOBAL struct hk_band_kept *bands;
     HK_GLOBAL float *part, *scaled, *v_scales, *sums, *wide; /* scales.h */
 };
 
@@ -83,10 +105,13 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     st->first_chunk = 0;
     st->end_chunk = HK_NO_BLOCK;
     st->chunks = 0;
+    st->next = -1;
     st->base = 0;
     st->shares = 0;
     st->width = (plan->d_v + HKV_LANES - 1) / HKV_LANES * HKV_LANES + plan->minima;
-    st->q = (HK_GLOBAL float *)(scratch + at.q);
+    st->q_copy = (HK_GLOBAL float *)(scratch + at.q);
+    st->q = st->q_copy;
+    st->q_tiles = HK_NO_BLOCK;
     st->s = (HK_GLOBAL float *)(scratch + at.s);
     st->o = (HK_GLOBAL float *)(scratch + at.o);
     st->acc_o = (HK_GLOBAL float *)(scratch + at.acc_o);
@@ -108,9 +133,11 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     st->wide = (HK_GLOBAL float *)(scratch + at.wide);
     st->stretches = (HK_GLOBAL struct hk_stretch *)(scratch + at.stretches);
     st->band = (HK_GLOBAL float *)(scratch + at.band);
+    st->bands = (HK_GLOBAL struct hk_band_kept *)(scratch + at.bands);
     st->state = (HK_GLOBAL struct hk_row_state *)(scratch + at.state);
     st->has_partial = (HK_GLOBAL hk_u32 *)(scratch + at.has_partial);
     st->full = (HK_GLOBAL hk_u32 *)(scratch + at.full);
+    st->begun = (HK_GLOBAL hk_u32 *)(scratch + at.begun);
     st->masks = (HK_GLOBAL hk_u64 *)(scratch + at.masks);
     st->tile_masks = (HK_GLOBAL hk_u64 *)(scratch + at.tile_masks);
     st->reach = (HK_GLOBAL struct hk_reach *)(scratch + at.reach);
@@ -133,6 +160,8 @@ HK_FN void hk_kept_clear(const struct hk_strip *st)
 
     for (i = 0; i < st->call->plan->stretches; i++)
         st->stretches[i].bias = -1;
+    for (i = 0; i < st->call->plan->bands; i++)
+        st->bands[i].dot = -1;
     for (s = 0; s < st->call->plan->n_sources; s++) {
         HK_GLOBAL const struct hk_source *source = st->call->sources + s;
 
@@ -156,6 +185,26 @@ HK_FN struct hk_tile hk_strip_tile(const struct hk_strip *st, hk_i64 m)
     tile.width = st->width;
     tile.rows = hk_min(st->n_rows - first, HK_R);
     return tile;
+}
+
+/* Before values join the sums of tile m: they begin as zeros, in the first level of the caches. */
+HK_FN void hk_tile_begin(const struct hk_strip *st, hk_i64 m)
+{
+    const hk_i64 span = hk_o_span(st->width);
+    HK_GLOBAL float *o = st->o + m * span;
+    hk_i64 i;
+
+    if (st->begun[m])
+        return;
+    for (i = 0; i < span; i += HKV_LANES)
+        hkv_store(o + i, hkv_set(0.0f));
+    st->begun[m] = 1;
+}
+
+/* Q of tile m. */
+HK_FN HK_GLOBAL const float *hk_tile_q(const struct hk_strip *st, hk_i64 m)
+{
+    return (m < st->q_tiles ? st->q : st->q_copy) + m * HK_R * st->call->plan->d;
 }
 
 HK_FN struct hk_row hk_strip_row(const struct hk_strip *st, hk_i64 i)
@@ -182,42 +231,67 @@ HK_FN int hk_logits_plain(const struct hk_strip *st)
 
 /* ---- what may be visible of a sub-source ---- */
 
+/* Row i's: member by member to its place, for a copy reads widely what was written narrowly. */
+HK_FN void hk_reach_row(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                        const struct hk_sub_view *view, hk_i64 i)
+{
+    HK_GLOBAL struct hk_reach *to = st->reach + i;
+    const struct hk_row row = hk_strip_row(st, i);
+    struct hk_reach reach;
+    hk_u32 n, r;
+
+    reach.hi[0] = 0;
+    n = hk_reach_begin(sub, view, &row, &reach);
+    to->limit = reach.limit;
+    to->residue = reach.residue;
+    to->n = st->query[i].absent ? 0 : reach.n;
+    for (r = 0; r < st->ranges; r++) {
+        hk_i64 lo = 0, hi = 0;
+
+        if (r < n && to->n != 0)
+            hk_reach_range(sub, view, &row, r, &reach, &lo, &hi);
+        to->lo[r] = lo;
+        to->hi[r] = hi;
+    }
+    if (n == 0 && to->n != 0) {
+        to->lo[0] = reach.lo[0];
+        to->hi[0] = reach.hi[0];
+    }
+}
+
+/* Range r of tile m. */
+HK_FN void hk_reach_tile(const struct hk_strip *st, hk_i64 m, hk_u32 r)
+{
+    HK_GLOBAL struct hk_tile_reach *to = st->tile + m;
+    const hk_i64 end = hk_min((m + 1) * HK_R, st->n_rows);
+    hk_i64 lo = HK_NO_BLOCK, hi = -HK_NO_BLOCK, in_lo = -HK_NO_BLOCK, in_hi = HK_NO_BLOCK, i;
+
+    for (i = m * HK_R; i < end; i++) {
+        const hk_i64 a = st->reach[i].lo[r], b = st->reach[i].hi[r];
+
+        lo = a < b ? hk_min(a, lo) : lo;
+        hi = a < b ? hk_max(b, hi) : hi;
+        in_lo = hk_max(a, in_lo);
+        in_hi = hk_min(b, in_hi);
+    }
+    to->lo[r] = lo;
+    to->hi[r] = hi;
+    to->in_lo[r] = in_lo;
+    to->in_hi[r] = in_hi;
+}
+
 HK_FN void hk_reach_rows(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                          const struct hk_sub_view *view)
 {
     hk_i64 i, m;
     hk_u32 r;
 
-    for (i = 0; i < st->n_rows; i++) {
-        const struct hk_row row = hk_strip_row(st, i);
-        struct hk_reach reach;
-
-        hk_reach_find(sub, view, &row, &reach);
-        if (st->query[i].absent)
-            reach.n = 0;
-        for (r = reach.n; r < HK_RANGES; r++)
-            reach.lo[r] = reach.hi[r] = 0;
-        st->reach[i] = reach;
-    }
+    st->ranges = sub->n_ranges > 1 ? sub->n_ranges : 1;
+    for (i = 0; i < st->n_rows; i++)
+        hk_reach_row(st, sub, view, i);
     for (m = 0; m < st->tiles; m++) {
-        for (r = 0; r < HK_RANGES; r++) {
-            hk_i64 lo = HK_NO_BLOCK, hi = -HK_NO_BLOCK, in_lo = -HK_NO_BLOCK, in_hi = HK_NO_BLOCK;
-
-            for (i = m * HK_R; i < (m + 1) * HK_R && i < st->n_rows; i++) {
-                const hk_i64 a = st->reach[i].lo[r], b = st->reach[i].hi[r];
-
-                if (a < b) {
-                    lo = hk_min(a, lo);
-                    hi = hk_max(b, hi);
-                }
-                in_lo = hk_max(a, in_lo);
-                in_hi = hk_min(b, in_hi);
-            }
-            st->tile[m].lo[r] = lo;
-            st->tile[m].hi[r] = hi;
-            st->tile[m].in_lo[r] = in_lo;
-            st->tile[m].in_hi[r] = in_hi;
-        }
+        for (r = 0; r < st->ranges; r++)
+            hk_reach_tile(st, m, r);
     }
 }
 
@@ -227,14 +301,20 @@ HK_FN void hk_reach_strip(struct hk_strip *st)
     hk_i64 m;
     hk_u32 r;
 
-    st->all = st->tile[0];
-    for (m = 1; m < st->tiles; m++) {
-        for (r = 0; r < HK_RANGES; r++) {
-            st->all.lo[r] = hk_min(st->tile[m].lo[r], st->all.lo[r]);
-            st->all.hi[r] = hk_max(st->tile[m].hi[r], st->all.hi[r]);
-            st->all.in_lo[r] = hk_max(st->tile[m].in_lo[r], st->all.in_lo[r]);
-            st->all.in_hi[r] = hk_min(st->tile[m].in_hi[r], st->all.in_hi[r]);
+    for (r = 0; r < st->ranges; r++) {
+        hk_i64 lo = st->tile[0].lo[r], hi = st->tile[0].hi[r];
+        hk_i64 in_lo = st->tile[0].in_lo[r], in_hi = st->tile[0].in_hi[r];
+
+        for (m = 1; m < st->tiles; m++) {
+            lo = hk_min(st->tile[m].lo[r], lo);
+            hi = hk_max(st->tile[m].hi[r], hi);
+            in_lo = hk_max(st->tile[m].in_lo[r], in_lo);
+            in_hi = hk_min(st->tile[m].in_hi[r], in_hi);
         }
+        st->all.lo[r] = lo;
+        st->all.hi[r] = hi;
+        st->all.in_lo[r] = in_lo;
+        st->all.in_hi[r] = in_hi;
     }
 }
 
@@ -247,7 +327,7 @@ HK_FN hk_i64 hk_strip_next(const struct hk_strip *st, HK_GLOBAL const struct hk_
 
     if (sub->kind == HK_SUB_GATHER)
         block = hk_gather_next(sub, view, block);
-    for (r = 0; r < HK_RANGES; r++) {
+    for (r = 0; r < st->ranges; r++) {
         if (st->all.lo[r] < st->all.hi[r] && st->all.hi[r] > block * HK_BLOCK)
             best = hk_min(best, hk_max(st->all.lo[r] / HK_BLOCK, block));
     }
@@ -320,26 +400,47 @@ HK_NOINLINE hk_u64 hk_row_kept(const struct hk_strip *st, HK_GLOBAL const struct
     return seen;
 }
 
+/* What row i sees of a block in which rows differ by their ranges alone. */
+HK_FN hk_u64 hk_ranges_mask(const struct hk_strip *st, hk_i64 i, hk_i64 base, hk_u64 available)
+{
+    HK_GLOBAL const struct hk_reach *reach = st->reach + i;
+    hk_u64 mask = 0;
+    hk_u32 r;
+
+    for (r = 0; r < reach->n; r++)
+        mask |= hk_bits(reach->lo[r] - base, reach->hi[r] - base);
+    return mask & available;
+}
+
 /* Forms the masks of a tile's rows and their union, 0 if no row sees anything; full: all rows see
- * all 64. */
+ * all 64. plain: hk_rows_alike, and there are no row masks. */
 HK_FN void hk_tile_mask(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                        const struct hk_sub_view *view, hk_i64 m, hk_i64 block, hk_u64 available)
+                        const struct hk_sub_view *view, hk_i64 m, hk_i64 block, hk_u64 available,
+                        int plain)
 {
     const hk_i64 base = block * HK_BLOCK, end = base + HK_BLOCK;
+    const hk_i64 last = hk_min((m + 1) * HK_R, st->n_rows);
     hk_u64 any = 0, every = ~(hk_u64)0;
     int outer = 0, inner = 0;
     hk_u32 r;
     hk_i64 i;
 
-    for (r = 0; r < HK_RANGES; r++) {
+    for (r = 0; r < st->ranges; r++) {
         outer |= st->tile[m].lo[r] < end && st->tile[m].hi[r] > base;
         inner |= st->tile[m].in_lo[r] <= base && st->tile[m].in_hi[r] >= end;
     }
-    if (inner && available == ~(hk_u64)0 && hk_rows_alike(sub) && !st->row_masks) {
+    if (inner && available == ~(hk_u64)0 && plain) {
         hk_tile_fill(st, m);
         return;
     }
-    for (i = m * HK_R; i < (m + 1) * HK_R && i < st->n_rows; i++) {
+    for (i = m * HK_R; i < last && outer && plain; i++) {
+        const hk_u64 mask = hk_ranges_mask(st, i, base, available);
+
+        st->masks[i] = mask;
+        any |= mask;
+        every &= mask;
+    }
+    for (; i < last; i++) {
         const struct hk_row row = hk_strip_row(st, i);
         HK_COPY(struct hk_reach, reach, st->reach[i]);
         hk_u64 mask = outer ? hk_row_mask(sub, view, &row, reach, block, available) : 0;
@@ -367,13 +468,14 @@ HK_FN void hk_block_fill(struct hk_strip *st)
 HK_FN hk_u64 hk_block_masks(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                             const struct hk_sub_view *view, hk_i64 block, hk_u64 available)
 {
+    const int plain = hk_rows_alike(sub) && !st->row_masks;
     hk_u64 visible = 0;
     hk_i64 m;
 
     if (available == 0)
         return 0;
     for (m = 0; m < st->tiles; m++) {
-        hk_tile_mask(st, sub, view, m, block, available);
+        hk_tile_mask(st, sub, view, m, block, available, plain);
         visible |= st->tile_masks[m];
     }
     return visible;
@@ -387,7 +489,7 @@ HK_FN int hk_block_inside(const struct hk_strip *st, HK_GLOBAL const struct hk_s
     int inside = 0;
     hk_u32 r;
 
-    for (r = 0; r < HK_RANGES; r++)
+    for (r = 0; r < st->ranges; r++)
         inside |= st->all.in_lo[r] <= base && st->all.in_hi[r] >= base + HK_BLOCK;
     return inside && available == ~(hk_u64)0 && hk_rows_alike(sub) && !st->row_masks;
 }

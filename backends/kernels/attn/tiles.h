@@ -42,35 +42,48 @@ HK_NOINLINE void hk_score_whole(HK_GLOBAL const float *q, HK_GLOBAL const float 
     hk_score_tile(q, k, d, s, HKV_TILE);
 }
 
-/* Half panels pay where they still hold enough accumulators to hide the latency of fma. */
+/* Parts of panels, for tiles at the edge of what rows see. */
 #if HKV_TILE >= 4
-HK_NOINLINE void hk_score_half(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
-                               HK_GLOBAL float *s)
-{
-    hk_score_tile(q, k, d, s, HKV_TILE / 2);
-}
+#define HK_SCORE_PART(name, vecs)                                                                  \
+    HK_NOINLINE void name(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,            \
+                          HK_GLOBAL float *s)                                                      \
+    {                                                                                              \
+        hk_score_tile(q, k, d, s, vecs);                                                           \
+    }
+HK_SCORE_PART(hk_score_quarter, HKV_TILE / 4)
+HK_SCORE_PART(hk_score_half, HKV_TILE / 2)
+HK_SCORE_PART(hk_score_most, HKV_TILE * 3 / 4)
+#undef HK_SCORE_PART
 #endif
 
-/* Scores of a tile with the panel that begins at key n of the block, or with the half of it that
- * mask asks for. */
+/* Scores of a tile with the panel that begins at key n of the block, or with as many quarters of it
+ * as mask asks for. */
 HK_FN void hk_score_panel(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
                           HK_GLOBAL float *s, int n, hk_u64 mask)
 {
 #if HKV_TILE >= 4
-    const hk_u64 lower = ~(hk_u64)0 >> (64 - HK_PANEL / 2);
-    const int low = (mask >> n & lower) != 0, high = (mask >> (n + HK_PANEL / 2) & lower) != 0;
+    const hk_u64 quarter = ~(hk_u64)0 >> (64 - HK_PANEL / 4);
+    int first = 0, end = HK_PANEL;
 
-    if (low && !high) {
-        hk_score_half(q, k + n * d, d, s + n);
-        return;
-    }
-    if (high && !low) {
-        hk_score_half(q, k + n * d + HK_PANEL / 2, d, s + n + HK_PANEL / 2);
-        return;
-    }
-#endif
+    mask >>= n;
+    while (!(mask >> first & quarter))
+        first += HK_PANEL / 4;
+    while (!(mask >> (end - HK_PANEL / 4) & quarter))
+        end -= HK_PANEL / 4;
+    k += n * d + first;
+    s += n + first;
+    if (end - first == HK_PANEL / 4)
+        hk_score_quarter(q, k, d, s);
+    else if (end - first == HK_PANEL / 2)
+        hk_score_half(q, k, d, s);
+    else if (end - first < HK_PANEL)
+        hk_score_most(q, k, d, s);
+    else
+        hk_score_whole(q, k, d, s);
+#else
     (void)mask;
     hk_score_whole(q, k + n * d, d, s + n);
+#endif
 }
 
 /* Scores of a tile with all 64 keys as y = s * c, and each row's largest y, lane by lane, in max.

@@ -14,7 +14,9 @@
 #define HK_TILE_ROWS_MAX 16
 #define HK_PANEL_MAX 64
 #define HK_PACK_MAX 16
-#define HK_BAND_MAX 272
+#define HK_BAND_MAX 272         /* columns of a band that a block wants at most */
+#define HK_BAND_KEPT 384        /* and those that are kept beside them */
+#define HK_BAND_WORDS ((HK_BAND_MAX + HK_BAND_KEPT) / 64 + 2)
 #define HK_FEW_MAX 32 /* rows of few, with room for a whole tile at the end */
 #define HK_STRETCH_MAX 256
 
@@ -23,6 +25,14 @@ struct hk_stretch {
     hk_i64 bias, b, head;               /* bias: its place in the blob; negative: none is kept */
     hk_i64 first, count;
     float values[HK_STRETCH_MAX];
+};
+
+/* Which columns a band has: those at distances first, first + step, ... of a table (band.h). */
+struct hk_band_kept {
+    hk_i64 dot, b, head;                /* dot: its place in the blob; negative: nothing is kept */
+    hk_i64 first, step, count;
+    hk_u32 by_key, whole;               /* whole: all are entries of the table */
+    hk_u64 valid[HK_BAND_WORDS];        /* else: which */
 };
 
 struct hk_worker_query {
@@ -77,9 +87,10 @@ struct hk_worker_layout {
      * [2][HK_TILE_ROWS_MAX][64]; of V [groups][64]; sums of q over groups, [P][groups]; K as it is
      * widened. */
     hk_i64 part, scaled, v_scales, sums, wide;
-    hk_i64 band;                        /* [d][columns] of a table of DOT */
+    hk_i64 bands;                       /* [bands] struct hk_band_kept */
+    hk_i64 band;                        /* [bands][d][columns] of tables of DOT */
     hk_i64 masks, tile_masks;           /* [P], [tiles] hk_u64 */
-    hk_i64 full;                        /* [tiles] hk_u32 */
+    hk_i64 full, begun;                 /* [tiles] hk_u32 */
     hk_i64 reach;                       /* [P] struct hk_reach */
     hk_i64 tile_reach;                  /* [tiles] struct hk_tile_reach */
     hk_i64 queries;                     /* [P] struct hk_worker_query */
@@ -148,10 +159,12 @@ HK_FN void hk_worker_find(HK_GLOBAL const struct hk_plan *plan, struct hk_worker
     out->sums = hk_worker_take(&at, p * plan->k_sums * f);
     out->wide = hk_worker_take(&at, plan->wide * f);
     out->stretches = hk_worker_take(&at, plan->stretches * (hk_i64)sizeof(struct hk_stretch));
-    out->band = hk_worker_take(&at, plan->band * d * f);
+    out->bands = hk_worker_take(&at, plan->bands * (hk_i64)sizeof(struct hk_band_kept));
+    out->band = hk_worker_take(&at, plan->bands * plan->band * d * f);
     out->masks = hk_worker_take(&at, p * 8);
     out->tile_masks = hk_worker_take(&at, p * 8);
     out->full = hk_worker_take(&at, p * 4);
+    out->begun = hk_worker_take(&at, p * 4);
     out->reach = hk_worker_take(&at, p * (hk_i64)sizeof(struct hk_reach));
     out->tile_reach = hk_worker_take(&at, p * (hk_i64)sizeof(struct hk_tile_reach));
     out->queries = hk_worker_take(&at, p * (hk_i64)sizeof(struct hk_worker_query));
