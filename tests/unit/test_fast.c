@@ -52,10 +52,21 @@ static heed_plan_props plan_of(heed_device *device, const struct asked *a)
     return props;
 }
 
-/* Those whose names are not those of processors, the reference or shapes of kernels. */
-static bool has_unit(const char *name)
+/* Is it a processor that multiplies pairs of bf16, or the model of one? "cpu" is what it says. */
+static bool has_pairs(const heed_device_props *props)
 {
-    return strncmp(name, "emulate:", 8) == 0 && strcmp(name, "emulate:workgroup") != 0;
+    return strcmp(props->name, "emulate:halves") == 0 ||
+           (strncmp(props->name, "cpu", 3) == 0 &&
+            (strncmp(props->description, "amx ", 4) == 0 ||
+             strncmp(props->description, "avx512bf16 ", 11) == 0));
+}
+
+/* May such a plan go through a unit? Beside those there are the models of matrix units. */
+static bool has_unit(const heed_device_props *props, const struct asked *a)
+{
+    if (has_pairs(props))
+        return a->q == HEED_BF16;
+    return strncmp(props->name, "emulate:", 8) == 0 && strcmp(props->name, "emulate:workgroup") != 0;
 }
 
 TEST(matrix_units_are_for_fast_alone)
@@ -73,9 +84,10 @@ TEST(matrix_units_are_for_fast_alone)
             continue;
         for (int n = 0; n < ASKED; n++) {
             const heed_plan_props plan = plan_of(device, &asked[n]);
-            const bool unit = asked[n].unit && has_unit(props.name);
+            const bool unit = asked[n].unit && has_unit(&props, &asked[n]);
+            const char *const row = has_pairs(&props) ? "halves_" : "matrix_";
 
-            ck_assert_msg((strstr(plan.implementation, "matrix_") != NULL) == unit, "%s, %d: %s",
+            ck_assert_msg((strstr(plan.implementation, row) != NULL) == unit, "%s, %d: %s",
                           props.name, n, plan.implementation);
             ck_assert_uint_eq(plan.numerics, unit ? HEED_NUMERICS_FAST : HEED_NUMERICS_EXACT);
             exact += !unit;

@@ -277,6 +277,7 @@ HK_FN void hk_halves_tile(const struct hk_strip *st, HK_GLOBAL const struct hk_s
 
     if (plain)
         tile.s = st->s;
+    hk_tile_begin(st, m);
     hkv_halves_scores(hk_halves_q(st, m * HK_R), pitch, k, tile.s);
 #if !HK_PLAIN
     for (i = 0; i < tile.rows && !plain; i++) {
