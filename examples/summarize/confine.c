@@ -45,12 +45,9 @@ unsigned confine_seconds(const struct room *room, size_t size)
     return room->seconds + (unsigned)(size >> 18 < 86400 ? size >> 18 : 86400);
 }
 
-static void bound(int what, uint64_t soft, uint64_t hard)
-{
-    const struct rlimit limit = { (rlim_t)soft, (rlim_t)hard };
-
-    setrlimit(what, &limit);
-}
+/* A macro, for the type of `what` is the system's. */
+#define BOUND(what, soft, hard)                                                                    \
+    setrlimit(what, &(const struct rlimit){ (rlim_t)(soft), (rlim_t)(hard) })
 
 /* Bytes of data that the process has: what it got from its parent counts too. */
 static uint64_t data_bytes(void)
@@ -204,10 +201,10 @@ void confine(int to, uint64_t memory, unsigned seconds)
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    bound(RLIMIT_CORE, 0, 0);
-    bound(RLIMIT_CPU, seconds, seconds + 1);
+    BOUND(RLIMIT_CORE, 0, 0);
+    BOUND(RLIMIT_CPU, seconds, seconds + 1);
     if (!SANITIZED)
-        bound(RLIMIT_DATA, most, most);
+        BOUND(RLIMIT_DATA, most, most);
 #ifdef __linux__
     filter_calls(to, reports);
 #else

@@ -112,7 +112,7 @@ def program(what, *names):
 def rows(kernels):
     """(name, file, options) of kernels.def that GPUs can be given."""
     for name, file, options, shape in sources.rows(kernels):
-        if shape not in ("lanes", "opencl"):
+        if shape not in ("lanes", "opencl", "halves"):
             yield name, file, options.split()
 
 
