@@ -66,7 +66,8 @@ static bool has_unit(const heed_device_props *props, const struct asked *a)
 {
     if (has_pairs(props))
         return a->q == HEED_BF16;
-    return strncmp(props->name, "emulate:", 8) == 0 && strcmp(props->name, "emulate:workgroup") != 0;
+    return strncmp(props->name, "emulate:", 8) == 0 &&
+           strcmp(props->name, "emulate:workgroup") != 0;
 }
 
 TEST(matrix_units_are_for_fast_alone)

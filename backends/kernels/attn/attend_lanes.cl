@@ -168,7 +168,7 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
 
 /* ---- rows ---- */
 
-#if HK_HALVES
+#if HK_BY_HALVES
 /* Row i of Q, from its first row in memory. */
 HK_FN void hk_q_read(const struct hk_strip *st, const struct hk_matrix *rows, hk_i64 i)
 {
@@ -342,7 +342,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
 
     hk_strip_open(&st, call, call->work + plan->workers_at + group * plan->worker_bytes);
     hk_kept_clear(&st);
-#if HK_HALVES
+#if HK_BY_HALVES
     hkv_halves_open();
 #endif
     while ((number = hk_take(counter) * plan->run) < tasks) {
@@ -355,7 +355,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
             hk_part_attend(&st, number);
         }
     }
-#if HK_HALVES
+#if HK_BY_HALVES
     hkv_halves_close();
 #endif
 }

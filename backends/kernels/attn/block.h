@@ -21,8 +21,8 @@
 #define HK_PACKED 0
 #endif
 /* 1: rows stay bf16 and are multiplied by a unit of the processor (halves.h). */
-#ifndef HK_HALVES
-#define HK_HALVES 0
+#ifndef HK_BY_HALVES
+#define HK_BY_HALVES 0
 #endif
 
 /* A block of keys 64 * block on that lies packed. */
@@ -421,7 +421,7 @@ HK_FN int hk_block_finite(const struct hk_strip *st, HK_GLOBAL const float *v, h
            hk_values_finite(v, v_row, visible, st->width);
 }
 
-#if HK_HALVES
+#if HK_BY_HALVES
 #include "halves.h"
 #endif
 
@@ -443,7 +443,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     visible = inside ? available : hk_block_masks(st, sub, view, block, available);
     if (visible == 0)
         return;
-#if HK_HALVES
+#if HK_BY_HALVES
     hk_halves_attend(st, sub, view, block, visible, inside);
     return;
 #endif

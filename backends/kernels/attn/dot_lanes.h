@@ -210,6 +210,13 @@ HK_FN void hk_band_add(const struct hk_strip *st, const struct hk_band *band, hk
     }
 }
 
+/* Are there vectors, and tiles of enough rows? */
+#if HKV_LANES > 1 && HK_TILE_ROWS >= 4
+#define HK_APART_LEAST 1
+#else
+#define HK_APART_LEAST (HK_R + 1)
+#endif
+
 /* How many rows from row i on, times HKV_LANES, are taken HKV_LANES apart: their columns begin one
  * before the other. 0: none are. */
 HK_FN hk_i64 hk_band_apart(const struct hk_strip *st, const struct hk_band *band, hk_i64 i)
@@ -219,7 +226,7 @@ HK_FN hk_i64 hk_band_apart(const struct hk_strip *st, const struct hk_band *band
     const hk_i64 first = hk_band_at(st, band, i);
     hk_i64 r;
 
-    if (HKV_LANES == 1 || HK_R < 4 || n == 0)
+    if (n < HK_APART_LEAST)
         return 0;
     for (r = 1; r < n * HKV_LANES; r++) {
         if (hk_band_at(st, band, i + r) != first - r)

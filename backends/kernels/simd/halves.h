@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A model of a unit that multiplies pairs of bf16, for tests: what the words of kernels with
- * HK_HALVES (attn/halves.h) mean. Processors that have one have headers of the same words
+ * HK_BY_HALVES (attn/halves.h) mean. Processors that have one have headers of the same words
  * (avx512bf16.h, amx.h). HK_TILE_ROWS is 16 in such kernels, and a panel has 64 columns.
  *
  *   HKV_HALVES_COLUMNS words from 16 channels of V to the next 16
