@@ -32,7 +32,8 @@ CONTENTS = [
                     "docs/mpi.md", "docs/ggml.md", "docs/backends.md", "docs/summarizer.md"]),
     ("Testing and adding", ["docs/testing-kernels.md", "docs/adding.md", "docs/architecture.md",
                             "docs/style.md", "CONTRIBUTING.md"]),
-    ("Specification and evidence", ["docs/numerics.md", "docs/decisions.md", "docs/measurements"]),
+    ("Specification and evidence", ["docs/numerics.md", "docs/decisions.md", "docs/benchmarks.md",
+                                    "docs/judgements.md", "docs/measurements"]),
 ]
 FIRST = "docs/index.md"
 ROLES = {"function": "func", "define": "macro", "enumvalue": "enumerator", "typedef": "type",
