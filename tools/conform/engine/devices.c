@@ -23,6 +23,13 @@ static bool stands_for_another(const heed_runtime *runtime, const char *name)
     return false;
 }
 
+/* Has it the kernels of another instruction set, and for FAST alone some more? */
+static bool adds_a_unit(const heed_device_props *props)
+{
+    return strncmp(props->description, "amx ", 4) == 0 ||
+           strncmp(props->description, "avx512bf16 ", 11) == 0;
+}
+
 uint32_t cf_host_devices(const heed_runtime *runtime, heed_device *devices[MAX_HOST_DEVICES])
 {
     heed_device_props props = { .size = sizeof props };
@@ -31,7 +38,7 @@ uint32_t cf_host_devices(const heed_runtime *runtime, heed_device *devices[MAX_H
 
     for (uint32_t i = 0; (device = heed_device_get(runtime, i)) && n < MAX_HOST_DEVICES; i++) {
         if (heed_device_info(device, &props) < 0 || props.kind >= HEED_DEVICE_OPENCL ||
-            stands_for_another(runtime, props.name))
+            stands_for_another(runtime, props.name) || adds_a_unit(&props))
             continue;
         if (props.usable < 0) {
             printf("# no %s: %s\n", props.name, props.reason);
