@@ -218,6 +218,50 @@ TEST(wrong_units_are_found_for_their_reason)
     }
 }
 
+/* ---- units of processors ---- */
+
+static enum fault pairs_fault;
+
+/* As row halves_test: `top` has products without sums. */
+static void pairs_run(const char *given, char *const *buffers, int64_t group)
+{
+    struct hk_unit_input in, bare;
+    struct hk_unit_output *out = (struct hk_unit_output *)(void *)buffers[1];
+
+    ck_assert_int_eq(group, 0);
+    memcpy(&in, given + sizeof(struct hk_plan), sizeof in);
+    bare = in;
+    memset(bare.c, 0, sizeof bare.c);
+    memset(out, 0, sizeof *out);
+    for (uint32_t i = 0; i < HK_UNIT_SUMS && pairs_fault != NOTHING; i++) {
+        uint32_t row = i / SIDE, column = i % SIDE;
+
+        out->weighed[i] = one_weighed(HEED_BF16, pairs_fault, &in, row, column);
+        if (pairs_fault == TRANSPOSED) {
+            row = i % SIDE;
+            column = i / SIDE;
+        }
+        column ^= pairs_fault == COLUMNS_SWAPPED;
+        out->sum[i] = one_sum(HEED_BF16, pairs_fault, &in, row, column);
+        out->top[i] = one_sum(HEED_BF16, pairs_fault, &bare, row, column);
+    }
+}
+
+TEST(units_of_processors_are_judged_likewise)
+{
+    for (pairs_fault = NONE; pairs_fault < FAULTS; pairs_fault++) {
+        const bool harmless = pairs_fault == FLUSHED_A || pairs_fault == FLUSHED_B ||
+                              pairs_fault == WEIGHTS_FLUSHED;
+        const char *reason;
+
+        if (pairs_fault == NOTHING_TRADED || pairs_fault == LATE_NOT_TRADED)
+            continue;                   /* threads there trade nothing */
+        reason = heed_host_halves_test(pairs_run);
+        ck_assert_msg(strcmp(reason, harmless ? "" : faults[pairs_fault].reason) == 0,
+                      "fault %d: %s", (int)pairs_fault, reason);
+    }
+}
+
 /* The part of a set's outputs that is looked at, and its columns: the unit has four threads a row.
  */
 static float *looked_at(uint32_t set, uint32_t *columns)
