@@ -97,14 +97,15 @@ HK_FN void hk_ahead_keys(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub
     const struct hk_call *call = st->call;
     HK_GLOBAL const struct hk_source *source = st->source;
     const struct hk_task *next = &st->ahead.next;
-    const hk_i64 block = hk_ahead_block(st, sub, view), first = block * HK_BLOCK;
+    const hk_i64 found = hk_ahead_block(st, sub, view);
+    const hk_i64 block = found == HK_NO_BLOCK ? 0 : found, first = block * HK_BLOCK;
     const hk_i64 key_head = hk_key_head(call, source, next->group * call->plan->strips.stack);
     const hk_i64 tag = (next->b * source->heads + key_head) * source->blocks + block;
     const struct hk_cut keys = hk_keys_cut(call, source, next->b);
     struct hk_matrix k, v;
     hk_i64 n;
 
-    if (block == HK_NO_BLOCK || first >= keys.len ||
+    if (found == HK_NO_BLOCK || first >= keys.len ||
         (st->tags && st->tags[block % source->ring].number == tag))
         return;
     k = hk_keys_get(call, source, &source->k, &source->k_scale, &source->k_scaling,

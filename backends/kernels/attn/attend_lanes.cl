@@ -204,7 +204,7 @@ HK_FN int hk_q_in_place(const struct hk_strip *st, const struct hk_task *task)
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
     hk_u32 s;
 
-    if (plan->q.dtype != HK_F32 || plan->q.stride[5] != 1 ||
+    if (plan->q.dtype != HK_F32 || plan->q.stride[5] != 1 || plan->d == 0 ||
         plan->q.stride[4] * task->step != plan->d || plan->strips.stack > 1 || plan->items > 1 ||
         task->row_list >= 0 || st->n_rows != task->count || st->n_rows <= HK_FEW_ROWS)
         return 0;

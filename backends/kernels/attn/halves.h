@@ -35,10 +35,13 @@ HK_FN hk_u16 *hk_halves_q(const struct hk_strip *st, hk_i64 i)
 /* Channels of row i of m, which is there, and zeros. */
 HK_FN void hk_halves_read(const struct hk_matrix *m, hk_i64 i, hk_i64 d, hk_u16 *to)
 {
-    const hk_u16 *from = (const hk_u16 *)(const void *)hk_row_at(m, i);
     const hk_i64 pitch = hk_halves_pitch(d);
+    const hk_u16 *from;
     hk_i64 t = 0;
 
+    if (d == 0)                         /* there may be no array */
+        return;
+    from = (const hk_u16 *)(const void *)hk_row_at(m, i);
     if (m->channel == 1) {
         hk_move((char *)to, (const char *)from, d * 2);
         t = d;
@@ -68,7 +71,7 @@ HK_NOINLINE void hk_halves_pack_k(const struct hk_strip *st, const hk_i64 *keys)
     float *out = st->k;
     int i, r;
 
-    for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
+    for (i = 0; i < HK_BLOCK && d > 0; i += HKV_PACK) {
         float *to = out + i / 16 * (pitch * 8) + i % 16;
         const float *rows[HKV_PACK];
         hk_i64 t;
@@ -119,7 +122,7 @@ HK_NOINLINE hk_u64 hk_halves_pack_v(const struct hk_strip *st, const hk_i64 *key
     hk_u32 *out = (hk_u32 *)(void *)st->v, bad = 0;
     int i, r;
 
-    for (i = 0; i < HK_BLOCK; i += 2) {
+    for (i = 0; i < HK_BLOCK && d > 0; i += 2) {
         const hk_u16 *rows[2];
         hk_i64 t;
 
@@ -332,8 +335,9 @@ HK_FN void hk_halves_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *
     for (i = 0; i < HK_BLOCK; i++) {
         const hk_i64 ordinal = block * HK_BLOCK + i;
 
-        keys[i] = hk_block_aligned(sub) ? ordinal : hk_key(sub, view, reach, ordinal);
-        keys[i] = visible >> i & 1 ? keys[i] : -1;
+        keys[i] = -1;                   /* what lies behind a list is none of its entries */
+        if (visible >> i & 1)
+            keys[i] = hk_block_aligned(sub) ? ordinal : hk_key(sub, view, reach, ordinal);
     }
     if (inside)
         hk_block_fill(st);
