@@ -5,6 +5,7 @@
  * and as its last line "N passed, N failed, N skipped".
  */
 #include "conform/engine/cover.h"
+#include "conform/engine/devices.h"
 #include "conform/engine/errors.h"
 #include "conform/engine/invariance.h"
 #include "conform/engine/run.h"
@@ -69,19 +70,6 @@ static bool bench_open(struct session *session, const char *name, heed_report *r
     return true;
 }
 
-/* Do descriptions name one instruction set? Units for bf16 add kernels for FAST to those of AVX-512
- * (backends.md), which tests of their own ask for by name. */
-static bool same_kernels(const char *one, const char *other)
-{
-    static const char *const alike[] = { "avx512 ", "avx512bf16 ", "amx " };
-    int found = 0;
-
-    for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
-        found += !strncmp(one, alike[i], strlen(alike[i])) +
-                 !strncmp(other, alike[i], strlen(alike[i]));
-    return found == 2 || !strcmp(one, other);
-}
-
 /* Is the device what its family's plain name (cpu) stands for? */
 static bool plain_is(const struct session *session, const heed_device_props *props, size_t family)
 {
@@ -90,7 +78,7 @@ static bool plain_is(const struct session *session, const heed_device_props *pro
 
         if (heed_device_info(session->bench[i].one.device, &plain) >= 0
             && strlen(plain.name) == family && !memcmp(plain.name, props->name, family))
-            return same_kernels(plain.description, props->description);
+            return cf_same_kernels(plain.description, props->description);
     }
     return false;
 }

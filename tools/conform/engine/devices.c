@@ -5,7 +5,6 @@
  */
 #include "devices.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,11 +22,31 @@ static bool stands_for_another(const heed_runtime *runtime, const char *name)
     return false;
 }
 
-/* Has it the kernels of another instruction set, and for FAST alone some more? */
+/* What descriptions begin with: an instruction set, and those that add to its kernels a unit for
+ * bf16, for FAST alone (docs/backends.md). */
+static const char *const alike[] = { "avx512 ", "avx512bf16 ", "amx " };
+enum { ALIKE = sizeof alike / sizeof *alike };
+
+/* Which of them; ALIKE: none. */
+static int alike_find(const char *description)
+{
+    int i = 0;
+
+    while (i < ALIKE && strncmp(description, alike[i], strlen(alike[i])) != 0)
+        i++;
+    return i;
+}
+
+bool cf_same_kernels(const char *one, const char *other)
+{
+    return strcmp(one, other) == 0 || (alike_find(one) < ALIKE && alike_find(other) < ALIKE);
+}
+
 static bool adds_a_unit(const heed_device_props *props)
 {
-    return strncmp(props->description, "amx ", 4) == 0 ||
-           strncmp(props->description, "avx512bf16 ", 11) == 0;
+    const int found = alike_find(props->description);
+
+    return found > 0 && found < ALIKE;
 }
 
 uint32_t cf_host_devices(const heed_runtime *runtime, heed_device *devices[MAX_HOST_DEVICES])
