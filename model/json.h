@@ -38,14 +38,22 @@ struct json_text {
     bool escaped;
 };
 
-enum json_kind { JSON_BAD, JSON_OBJECT, JSON_ARRAY, JSON_STRING, JSON_NUMBER, JSON_BOOL, JSON_NULL };
+enum json_kind {
+    JSON_BAD,
+    JSON_OBJECT,
+    JSON_ARRAY,
+    JSON_STRING,
+    JSON_NUMBER,
+    JSON_BOOL,
+    JSON_NULL
+};
 
 void json_begin(struct json *j, const char *text, size_t bytes);
 
 /* What stands next, of which nothing is taken. */
 enum json_kind json_peek(struct json *j);
 
-/* Steps into an object, or an array; each is left by the call of the next line that answers false. */
+/* Steps into an object, or an array; each is left by the call below it that answers false. */
 bool json_object(struct json *j);
 bool json_member(struct json *j, struct json_text *key);
 bool json_array(struct json *j);

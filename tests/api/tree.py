@@ -15,8 +15,8 @@ import re
 import sys
 import tempfile
 
-FOLDERS = ["include", "lib", "mpi", "reference", "backends", "tools", "examples", "tests", "fuzz",
-           "bindings", "integrations", "scripts"]
+FOLDERS = ["include", "lib", "mpi", "model", "reference", "backends", "tools", "examples", "tests",
+           "fuzz", "bindings", "integrations", "scripts"]
 C_SUFFIXES = {".c", ".h", ".cl", ".cu", ".def"}
 TEXT_SUFFIXES = C_SUFFIXES | {".py", ".sh", ".map", ".build"}
 COLUMNS, LINES, FUNCTION_LINES = 100, 500, 60
@@ -65,8 +65,9 @@ LAYERS = [
     (r"backends/(?P<own>[^/]+)/.*",
      [PUBLIC, WAIST, r"backends/{own}/.*", r"backends/device/.*", KERNELS], None),
     (r"(?P<own>mpi)/.*", [PUBLIC, r"{own}/.*"], C_STANDARD),
+    (r"(?P<own>model)/.*", [PUBLIC, r"{own}/.*"], C_STANDARD | {"utf8proc.h", "unistd.h", "fcntl.h", "sys/stat.h"}),
     (r"fuzz/.*", [PUBLIC, r"fuzz/.*", r"tools/conform/(ops/attn/attn|engine/\w+)\.h",
-                  r"examples/summarize/(read|pdf)\.h"], None),
+                  r"examples/summarize/(read|pdf)\.h", r"model/.*"], None),
     (r"tools/conform/engine/.*",
      [PUBLIC, r"tools/(common|conform/engine)/.*", r"tools/conform/options\.h"], None),
     (r"tools/conform/ops/.*", [PUBLIC, r"tools/(common|patterns|conform/(engine|ops))/.*"], None),
@@ -79,7 +80,7 @@ LAYERS = [
 # What is reached through others counts as well for these: the reference must share nothing.
 CLOSED = [r"reference/.*", r"include/.*"]
 SEARCHED = ["", "lib", "include", "backends", "backends/kernels", "tests", "tests/support", "tools",
-            "examples/summarize"]
+            "examples/summarize", "model"]
 
 ISA_FILES = re.compile(r"include/heed/opencl\.h"
                        r"|backends/cpu/isa\.c|tools/peak/.*|tests/.*"

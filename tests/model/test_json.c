@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is JSON is read, what is none is refused, at every length; and what strings and numbers mean.
+ * What is JSON is read, what is none is refused, at every length; what strings and numbers mean.
  */
 #include "json.h"
 #include "suite.h"
@@ -31,9 +31,11 @@ TEST(right)
 TEST(wrong)
 {
     static const char *const texts[] = {
-        "", "{", "[1,]", "[,1]", "[1 2]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{1:2}", "01", "-",
+        "", "{", "[1,]", "[,1]", "[1 2]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}",
+        "{a:1}", "{1:2}", "01", "-",
         "1.", ".5", "1e", "+1", "tru", "nul", "\"", "\"\\x\"", "\"\\u12\"", "\"\\ud83d\"",
-        "\"\\ude00\"", "\"\\ud83d\\u0041\"", "\"\n\"", "\"\xff\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"",
+        "\"\\ude00\"", "\"\\ud83d\\u0041\"", "\"\n\"",
+        "\"\xff\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"",
         "1 1", "[]]", "[}", "{]", "NaN", "'a'", "[1}", "{\"a\":1]",
     };
 
@@ -44,7 +46,8 @@ TEST(wrong)
 /* A text that ends early is none, wherever it ends; the bytes behind it are never looked at. */
 TEST(cut)
 {
-    static const char text[] = "{\"a\":[1,-2.5e3,true,null,\"x\\u00e9\\ud83d\\ude00\xc3\xa9\"],\"b\":{}}";
+    static const char text[] = "{\"a\":[1,-2.5e3,true,null,"
+                               "\"x\\u00e9\\ud83d\\ude00\xc3\xa9\"],\"b\":{}}";
 
     for (size_t n = 0; n + 1 < sizeof text; n++) {
         char *part = malloc(n + 1);
@@ -70,7 +73,8 @@ TEST(depth)
 
 TEST(meanings)
 {
-    static const char text[] = "{\"n\": 9223372036854775807, \"x\": -1.25e-2, \"s\": \"a\\\"\\u20ac\","
+    static const char text[] = "{\"n\": 9223372036854775807, \"x\": -1.25e-2,"
+                               " \"s\": \"a\\\"\\u20ac\","
                                " \"no\": {\"deep\": [[], {}]}, \"yes\": true}";
     static const struct {
         const char *text;
