@@ -255,7 +255,7 @@ size_t json_unescape(const struct json_text *text, char *to)
     char *begin = to;
 
     while (at < end) {
-        uint32_t code;
+        uint32_t code = 0;
 
         if (*at == '\\') {
             at += escape(at, end, &code);

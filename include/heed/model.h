@@ -1,0 +1,190 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Encoders and encoder-decoders from published checkpoints: a folder as transformers writes it
+ * becomes states, logits and generated ids on any device of heed. Link with libheed-model
+ * (pkg-config heed-model) beside libheed. Beside <heed/heed.h> it includes nothing.
+ */
+#ifndef HEED_MODEL_H
+#define HEED_MODEL_H
+
+#include <heed/heed.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * @file model.h
+ *
+ * @section folder What a folder has
+ *
+ * config.json, generation_config.json (optional), tokenizer.json (for the functions of texts), and
+ * the weights: model.safetensors, or shards model-N-of-M.safetensors that
+ * model.safetensors.index.json names. F32, F16 and BF16 are read; weights stay in the type that
+ * they have, or become another one (heed_model_options). Activations are binary32. The families are
+ *
+ *     encoder-decoders  bart (Lewis et al. 2020), mbart (Liu et al. 2020), led (Beltagy et al.
+ *                       2020), pegasus (Zhang et al. 2020), t5 (Raffel et al. 2020), longt5 (Guo et
+ *                       al. 2022; local and transient-global attention)
+ *     encoders          bert (Devlin et al. 2019), roberta (Liu et al. 2019), longformer
+ *
+ * as model_type of config.json says. The files are taken for hostile: whatever they hold, a
+ * function answers a status, and memory beyond their size + 16 MiB is taken for nothing but what a
+ * caller asks for.
+ *
+ * @section bits Numerics
+ *
+ * States and logits have the same bits on every device that offers HEED_NUMERICS_EXACT, for every
+ * number of threads, with other sequences beside them, and however many tokens a call takes; so
+ * have generated ids. They differ from those of other programs by rounding errors.
+ *
+ * @section example Example
+ *
+ * @code
+ * heed_model *model = NULL;
+ * int32_t ids[142];
+ * int64_t n = 0;
+ *
+ * if (heed_model_open(queue, "led-base-16384", NULL, &model, &why) < 0 ||
+ *     heed_model_generate(model, queue, text, n_text, NULL, ids, 142, &n, &why) < 0)
+ *     fprintf(stderr, "%s: %s\n", why.field, why.message);
+ * heed_model_close(model);
+ * @endcode
+ */
+
+/** A checkpoint on a device. Immutable: any number of threads may use it, each with a queue of its
+ * own of that device. */
+typedef struct heed_model heed_model;
+
+/** How a checkpoint is opened. Zero is the default everywhere. */
+typedef struct heed_model_options {
+    uint32_t size, flags;      /**< flags: 0, none exists yet. */
+    /** What rows of the encoder see: NULL, as the checkpoint says; "full"; "longformer:W", windows
+     * of W tokens in all and the first token as a global one; "longformer:W:G" with G of these. */
+    const char *attention;
+    /** HEED_F32, HEED_F16, HEED_BF16, or a type in blocks (HEED_Q8_0, ...), which the matrices of
+     * layers become; rows that blocks do not divide stay as they are. 0: all stay as they are. */
+    uint32_t weights, reserved;
+    /** Called as tensors are read; NULL: not. */
+    void (*progress)(void *context, uint64_t done, uint64_t all);
+    void *context;             /**< Passed through, never read. */
+} heed_model_options;
+
+/** What a model is. The caller sets `size`; no more bytes than that are written. Ids that a model
+ * does not have are -1. */
+typedef struct heed_model_props {
+    uint32_t size, decodes;    /**< decodes: 1, it has a decoder; 0. */
+    int64_t layers, decoder_layers, channels, vocabulary;
+    int64_t positions;         /**< The longest text, tokens; 2^31 - 1: any. */
+    int64_t decoder_positions; /**< The longest generated sequence; 0 without a decoder. */
+    uint64_t bytes;            /**< Weights on the device. */
+    int32_t pad, bos, eos, start; /**< Ids; start: what a generated sequence begins with. */
+    char family[32];           /**< model_type. */
+} heed_model_props;
+
+/** When a beam search ends (transformers, 2018: early_stopping). */
+enum {
+    HEED_STOP_MODEL = 0,       /**< As generation_config.json says. */
+    HEED_STOP_ESTIMATE,        /**< When the best running sequence, at its present length, is worse
+                                    than a finished one. */
+    HEED_STOP_FIRST,           /**< When there are as many finished sequences as beams. */
+    HEED_STOP_NEVER            /**< When no length could make it better. */
+};
+
+/** Flags of heed_generate_options. */
+enum {
+    HEED_GENERATE_PENALTY_GIVEN = 1u, /**< Take length_penalty as it is, 0 included. */
+    HEED_GENERATE_NO_REPEAT_GIVEN = 2u, /**< Take no_repeat as it is, 0 included. */
+    HEED_GENERATE_MIN_GIVEN = 4u      /**< Take min_length as it is, 0 included. */
+};
+
+/** How ids are generated. Zero is what generation_config.json, or else config.json, says, and where
+ * they say nothing 1 beam, 142 tokens, no penalty. Lengths count the start token. */
+typedef struct heed_generate_options {
+    uint32_t size, flags;      /**< HEED_GENERATE_*. */
+    uint32_t beams, stopping;  /**< 1: the largest logit goes on; HEED_STOP_*. */
+    int64_t min_length, max_length;
+    int64_t no_repeat;         /**< Tokens of which no sequence stands twice; 0: any may. */
+    double length_penalty;     /**< A score is the sum of logarithms over length^penalty. */
+    /** Called after each token; 0: stop, and give what there is. NULL: not. */
+    int (*progress)(void *context, int64_t done, int64_t most);
+    void *context;             /**< Passed through, never read. */
+} heed_generate_options;
+
+/**
+ * Opens a checkpoint on the device of a queue.
+ *
+ * @param queue   for copies to a device that is not the host's; any queue of the device serves.
+ * @param folder  UTF-8, as open() takes it.
+ * @param options NULL: all defaults.
+ * @param out     receives the model, for heed_model_close().
+ * @param report  may be NULL. Its field is the file, the key of config.json or the tensor.
+ * @return HEED_OK;
+ *   HEED_E_NULL queue, folder or out is NULL;
+ *   HEED_E_SIZE, HEED_E_NEWER the size of options; HEED_E_FLAG an unknown flag;
+ *   HEED_E_NOT_FOUND the folder has no config.json or no weights;
+ *   HEED_E_VALUE a file makes no sense, lacks a tensor, or an option is out of its range;
+ *   HEED_E_SHAPE, HEED_E_DTYPE a tensor is not as config.json wants it: the report has both;
+ *   HEED_E_UNSUPPORTED a family, an activation or an attention that is not known;
+ *   HEED_E_NOMEM, HEED_E_DEVICE_NOMEM, and what devices answer.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_model_open(heed_queue *queue, const char *folder,
+                                                     const heed_model_options *options,
+                                                     heed_model **out, heed_report *report);
+
+/** Ends a model that nobody uses any more. NULL: does nothing. */
+HEED_API void heed_model_close(heed_model *model);
+
+/** Describes a model. HEED_OK; HEED_E_NULL; HEED_E_SIZE `size` is below the first version's. */
+HEED_API HEED_MUST_CHECK heed_status heed_model_info(const heed_model *model,
+                                                     heed_model_props *props);
+
+/**
+ * States of a text: what the encoder has behind its last layer.
+ *
+ * @param ids    [n], from the first token of the text to its last, those that begin and end texts
+ *   included. No padding.
+ * @param states receives [n][channels], memory of the host.
+ * @return HEED_OK; HEED_E_NULL; HEED_E_MISMATCH a queue of another device; HEED_E_VALUE n, or an
+ *   id, is none of the model's: the report has the bound; HEED_E_NOMEM, HEED_E_DEVICE_NOMEM, and
+ *   what devices answer. On an error states are unspecified.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_model_encode(const heed_model *model, heed_queue *queue,
+                                                       const int32_t *ids, int64_t n,
+                                                       float *states, heed_report *report);
+
+/**
+ * Logits of given tokens after a text: row i is of the token that follows next[0] .. next[i].
+ *
+ * @param next   [m], beginning with the start token.
+ * @param logits receives [m][vocabulary], memory of the host.
+ * @return as heed_model_encode(); HEED_E_UNSUPPORTED the model has no decoder.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_model_logits(const heed_model *model, heed_queue *queue,
+                                                       const int32_t *ids, int64_t n,
+                                                       const int32_t *next, int64_t m,
+                                                       float *logits, heed_report *report);
+
+/**
+ * Generates the most likely sequence after a text, greedily or by a beam search; lengths, repeated
+ * sequences and ends count as in generate() of transformers 5.
+ *
+ * @param options NULL: all defaults.
+ * @param out     receives the ids, the start token and the end token included.
+ * @param room    how many fit; max_length of the search is cut to it.
+ * @param n_out   receives how many there are.
+ * @return as heed_model_logits(); HEED_E_SIZE, HEED_E_NEWER, HEED_E_FLAG of options. On an error
+ *   nothing is written.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_model_generate(const heed_model *model,
+                                                         heed_queue *queue, const int32_t *ids,
+                                                         int64_t n,
+                                                         const heed_generate_options *options,
+                                                         int32_t *out, int64_t room,
+                                                         int64_t *n_out, heed_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

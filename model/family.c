@@ -1,0 +1,242 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "family.h"
+
+#include <heed/nn.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct role layer_roles[LAYER_ROLES] = {
+    [ROLE_Q] = { OF_INNER, OF_MODEL },
+    [ROLE_K] = { OF_INNER, OF_MODEL },
+    [ROLE_V] = { OF_INNER, OF_MODEL },
+    [ROLE_O] = { OF_MODEL, OF_INNER },
+    [ROLE_NORM] = { OF_MODEL, OF_NONE },
+    [ROLE_GLOBAL_Q] = { OF_INNER, OF_MODEL },
+    [ROLE_GLOBAL_K] = { OF_INNER, OF_MODEL },
+    [ROLE_GLOBAL_V] = { OF_INNER, OF_MODEL },
+    [ROLE_SIDE_NORM] = { OF_MODEL, OF_NONE },
+    [ROLE_CROSS_Q] = { OF_INNER, OF_MODEL },
+    [ROLE_CROSS_K] = { OF_INNER, OF_MODEL },
+    [ROLE_CROSS_V] = { OF_INNER, OF_MODEL },
+    [ROLE_CROSS_O] = { OF_MODEL, OF_INNER },
+    [ROLE_CROSS_NORM] = { OF_MODEL, OF_NONE },
+    [ROLE_UP] = { OF_HIDDEN, OF_MODEL },
+    [ROLE_GATE] = { OF_HIDDEN, OF_MODEL },
+    [ROLE_DOWN] = { OF_MODEL, OF_HIDDEN },
+    [ROLE_LAST_NORM] = { OF_MODEL, OF_NONE },
+};
+
+const struct role stack_roles[STACK_ROLES] = {
+    [ROLE_TOKENS] = { OF_VOCAB, OF_MODEL },
+    [ROLE_POSITIONS] = { OF_ANY, OF_MODEL },
+    [ROLE_TYPES] = { OF_ANY, OF_MODEL },
+    [ROLE_FIRST_NORM] = { OF_MODEL, OF_NONE },
+    [ROLE_FINAL_NORM] = { OF_MODEL, OF_NONE },
+    [ROLE_TABLE] = { OF_BUCKETS, OF_HEADS },
+    [ROLE_SIDE_TABLE] = { OF_BUCKETS, OF_HEADS },
+    [ROLE_GLOBALS] = { OF_ANY, OF_MODEL },
+};
+
+/* ---- BART and what was made of it (Lewis et al. 2020) ---- */
+
+#define BART_REST                                                                                  \
+    [ROLE_NORM] = "self_attn_layer_norm", [ROLE_UP] = "fc1", [ROLE_DOWN] = "fc2",                  \
+    [ROLE_LAST_NORM] = "final_layer_norm"
+#define BART_SELF                                                                                  \
+    [ROLE_Q] = "self_attn.q_proj", [ROLE_K] = "self_attn.k_proj", [ROLE_V] = "self_attn.v_proj",   \
+    [ROLE_O] = "self_attn.out_proj", BART_REST
+#define BART_CROSS                                                                                 \
+    [ROLE_CROSS_Q] = "encoder_attn.q_proj", [ROLE_CROSS_K] = "encoder_attn.k_proj",                \
+    [ROLE_CROSS_V] = "encoder_attn.v_proj", [ROLE_CROSS_O] = "encoder_attn.out_proj",              \
+    [ROLE_CROSS_NORM] = "encoder_attn_layer_norm"
+#define BART_WHOLE                                                                                 \
+    [ROLE_TOKENS] = "embed_tokens", [ROLE_POSITIONS] = "embed_positions",                          \
+    [ROLE_FIRST_NORM] = "layernorm_embedding"
+
+static const struct stack_names bart_encoder = {
+    "encoder.", "layers.%d.", { BART_SELF }, { BART_WHOLE },
+};
+static const struct stack_names bart_decoder = {
+    "decoder.", "layers.%d.", { BART_SELF, BART_CROSS }, { BART_WHOLE },
+};
+
+/* mBART has the norms first, and a last one (Liu et al. 2020). */
+static const struct stack_names mbart_encoder = {
+    "encoder.", "layers.%d.", { BART_SELF }, { BART_WHOLE, [ROLE_FINAL_NORM] = "layer_norm" },
+};
+static const struct stack_names mbart_decoder = {
+    "decoder.", "layers.%d.", { BART_SELF, BART_CROSS },
+    { BART_WHOLE, [ROLE_FINAL_NORM] = "layer_norm" },
+};
+
+/* LED has Longformer's projections (Beltagy et al. 2020, section 7). */
+static const struct stack_names led_encoder = {
+    "encoder.",
+    "layers.%d.",
+    { [ROLE_Q] = "self_attn.longformer_self_attn.query",
+      [ROLE_K] = "self_attn.longformer_self_attn.key",
+      [ROLE_V] = "self_attn.longformer_self_attn.value",
+      [ROLE_O] = "self_attn.output",
+      [ROLE_GLOBAL_Q] = "self_attn.longformer_self_attn.query_global",
+      [ROLE_GLOBAL_K] = "self_attn.longformer_self_attn.key_global",
+      [ROLE_GLOBAL_V] = "self_attn.longformer_self_attn.value_global",
+      BART_REST },
+    { BART_WHOLE },
+};
+
+/* Pegasus computes its positions (Zhang et al. 2020). */
+#define PEGASUS_WHOLE                                                                              \
+    [ROLE_TOKENS] = "embed_tokens", [ROLE_POSITIONS] = "embed_positions",                          \
+    [ROLE_FINAL_NORM] = "layer_norm"
+static const struct stack_names pegasus_encoder = {
+    "encoder.", "layers.%d.", { BART_SELF }, { PEGASUS_WHOLE },
+};
+static const struct stack_names pegasus_decoder = {
+    "decoder.", "layers.%d.", { BART_SELF, BART_CROSS }, { PEGASUS_WHOLE },
+};
+
+/* ---- T5 (Raffel et al. 2020) ---- */
+
+#define T5_LAYER(self, behind)                                                                     \
+    [ROLE_Q] = "layer.0." self ".q", [ROLE_K] = "layer.0." self ".k",                              \
+    [ROLE_V] = "layer.0." self ".v", [ROLE_O] = "layer.0." self ".o",                              \
+    [ROLE_NORM] = "layer.0.layer_norm", [ROLE_UP] = behind ".DenseReluDense.wi",                   \
+    [ROLE_GATE] = behind ".DenseReluDense.wi_1", [ROLE_DOWN] = behind ".DenseReluDense.wo",        \
+    [ROLE_LAST_NORM] = behind ".layer_norm"
+#define T5_WHOLE(self)                                                                             \
+    [ROLE_TOKENS] = "embed_tokens", [ROLE_FINAL_NORM] = "final_layer_norm",                        \
+    [ROLE_TABLE] = "block.0.layer.0." self ".relative_attention_bias"
+
+static const struct stack_names t5_encoder = {
+    "encoder.", "block.%d.", { T5_LAYER("SelfAttention", "layer.1") },
+    { T5_WHOLE("SelfAttention") },
+};
+static const struct stack_names t5_decoder = {
+    "decoder.",
+    "block.%d.",
+    { T5_LAYER("SelfAttention", "layer.2"),
+      [ROLE_CROSS_Q] = "layer.1.EncDecAttention.q", [ROLE_CROSS_K] = "layer.1.EncDecAttention.k",
+      [ROLE_CROSS_V] = "layer.1.EncDecAttention.v", [ROLE_CROSS_O] = "layer.1.EncDecAttention.o",
+      [ROLE_CROSS_NORM] = "layer.1.layer_norm" },
+    { T5_WHOLE("SelfAttention") },
+};
+
+/* LongT5 (Guo et al. 2022). */
+static const struct stack_names longt5_local = {
+    "encoder.", "block.%d.", { T5_LAYER("LocalSelfAttention", "layer.1") },
+    { T5_WHOLE("LocalSelfAttention") },
+};
+static const struct stack_names longt5_global = {
+    "encoder.",
+    "block.%d.",
+    { T5_LAYER("TransientGlobalSelfAttention", "layer.1"),
+      [ROLE_SIDE_NORM] = "layer.0.TransientGlobalSelfAttention.global_input_layer_norm" },
+    { T5_WHOLE("TransientGlobalSelfAttention"),
+      [ROLE_SIDE_TABLE] =
+          "block.0.layer.0.TransientGlobalSelfAttention.global_relative_attention_bias" },
+};
+
+/* ---- BERT and its kin (Devlin et al. 2019) ---- */
+
+#define BERT_LAYER                                                                                 \
+    [ROLE_Q] = "attention.self.query", [ROLE_K] = "attention.self.key",                            \
+    [ROLE_V] = "attention.self.value", [ROLE_O] = "attention.output.dense",                        \
+    [ROLE_NORM] = "attention.output.LayerNorm", [ROLE_UP] = "intermediate.dense",                  \
+    [ROLE_DOWN] = "output.dense", [ROLE_LAST_NORM] = "output.LayerNorm"
+#define BERT_WHOLE                                                                                 \
+    [ROLE_TOKENS] = "embeddings.word_embeddings",                                                  \
+    [ROLE_POSITIONS] = "embeddings.position_embeddings",                                           \
+    [ROLE_TYPES] = "embeddings.token_type_embeddings",                                             \
+    [ROLE_FIRST_NORM] = "embeddings.LayerNorm"
+
+static const struct stack_names bert_encoder = {
+    "", "encoder.layer.%d.", { BERT_LAYER }, { BERT_WHOLE },
+};
+static const struct stack_names longformer_encoder = {
+    "",
+    "encoder.layer.%d.",
+    { BERT_LAYER, [ROLE_GLOBAL_Q] = "attention.self.query_global",
+      [ROLE_GLOBAL_K] = "attention.self.key_global",
+      [ROLE_GLOBAL_V] = "attention.self.value_global" },
+    { BERT_WHOLE },
+};
+
+/* ---- the families ---- */
+
+static const struct family families[] = {
+    { "bart", { "model.", "" }, TRAIT_BIASES, SEES_ALL, 2, &bart_encoder, &bart_decoder,
+      "lm_head", "final_logits_bias" },
+    { "led", { "led.", "" }, TRAIT_BIASES, SEES_LONGFORMER, 0, &led_encoder, &bart_decoder,
+      "lm_head", "final_logits_bias" },
+    { "mbart", { "model.", "" }, TRAIT_BIASES | TRAIT_NORM_FIRST, SEES_ALL, 2, &mbart_encoder,
+      &mbart_decoder, "lm_head", "final_logits_bias" },
+    { "pegasus", { "model.", "" }, TRAIT_BIASES | TRAIT_NORM_FIRST | TRAIT_SINUSOIDS, SEES_ALL, 0,
+      &pegasus_encoder, &pegasus_decoder, "lm_head", "final_logits_bias" },
+    { "t5", { "" }, TRAIT_NORM_FIRST | TRAIT_RMS | TRAIT_RELATIVE | TRAIT_SCALED, SEES_ALL, 0,
+      &t5_encoder, &t5_decoder, "lm_head", NULL },
+    { "longt5", { "" }, TRAIT_NORM_FIRST | TRAIT_RMS | TRAIT_RELATIVE | TRAIT_SCALED, SEES_LONGT5,
+      0, &longt5_local, &t5_decoder, "lm_head", NULL },
+    { "bert", { "bert.", "" }, TRAIT_BIASES | TRAIT_TYPES, SEES_ALL, 0, &bert_encoder, NULL, NULL,
+      NULL },
+    { "roberta", { "roberta.", "" }, TRAIT_BIASES | TRAIT_TYPES, SEES_ALL, 2, &bert_encoder, NULL,
+      NULL, NULL },
+    { "longformer", { "longformer.", "" }, TRAIT_BIASES | TRAIT_TYPES, SEES_LONGFORMER, 2,
+      &longformer_encoder, NULL, NULL, NULL },
+};
+
+const struct family *family_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strcmp(families[i].name, name) == 0)
+            return &families[i];
+    return NULL;
+}
+
+void family_list(char *text, size_t bytes)
+{
+    size_t used = 0;
+
+    *text = 0;
+    for (size_t i = 0; i < sizeof families / sizeof *families && used < bytes; i++) {
+        const int n = snprintf(text + used, bytes - used, "%s%s", i ? ", " : "", families[i].name);
+
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+const struct stack_names *family_global(const struct family *family)
+{
+    return family->encoder == &longt5_local ? &longt5_global : NULL;
+}
+
+bool family_act(const char *name, uint32_t *act, bool *gated)
+{
+    static const struct {
+        const char *name;
+        uint32_t act;
+    } acts[] = {
+        { "gelu", HEED_ACT_GELU },
+        { "gelu_new", HEED_ACT_GELU_TANH },
+        { "gelu_pytorch_tanh", HEED_ACT_GELU_TANH },
+        { "gelu_fast", HEED_ACT_GELU_TANH },
+        { "relu", HEED_ACT_RELU },
+        { "silu", HEED_ACT_SILU },
+        { "swish", HEED_ACT_SILU },
+        { "tanh", HEED_ACT_TANH },
+    };
+
+    *gated = strncmp(name, "gated-", 6) == 0;
+    if (*gated)
+        name += 6;
+    /* T5 1.1 says "gated-gelu" of the form with tanh. */
+    if (*gated && strcmp(name, "gelu") == 0)
+        name = "gelu_new";
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
+        if (strcmp(acts[i].name, name) == 0) {
+            *act = acts[i].act;
+            return true;
+        }
+    return false;
+}

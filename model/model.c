@@ -1,0 +1,314 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <heed/model.h>
+
+#include "encoder.h"
+#include "generate.h"
+#include "say.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct heed_model {
+    struct parameters p;
+    struct attention attention;
+};
+
+/* A sized struct of the caller's over `to`, which has the defaults: the rules of heed/heed.h. */
+static heed_status sized(const void *from, size_t most, void *to, heed_report *report)
+{
+    uint32_t size;
+
+    memset(to, 0, most);
+    if (!from)
+        return HEED_OK;
+    memcpy(&size, from, sizeof size);
+    if (size < most)
+        return say(report, HEED_E_SIZE, "options.size", (int64_t)most, size,
+                   "options of %u bytes", size);
+    for (size_t i = most; i < size; i++)
+        if (((const unsigned char *)from)[i])
+            return say(report, HEED_E_NEWER, "options.size", (int64_t)most, size,
+                       "options that this library does not know");
+    memcpy(to, from, most);
+    return HEED_OK;
+}
+
+/* ---- attention by name ---- */
+
+/* A number behind a colon, or the end. */
+static bool number(const char **at, int64_t low, int64_t high, int64_t *to)
+{
+    char *end;
+    long long got;
+
+    if (**at == 0)
+        return true;
+    if (**at != ':' || (*at)[1] < '0' || (*at)[1] > '9')
+        return false;
+    got = strtoll(*at + 1, &end, 10);
+    *at = end;
+    *to = got;
+    return got >= low && got <= high;
+}
+
+static heed_status parse_attention(const char *text, struct attention *a, heed_report *report)
+{
+    static const char longformer[] = "longformer";
+    int64_t window = 0;
+    const char *at;
+
+    if (!text)
+        return HEED_OK;
+    if (strcmp(text, "full") == 0) {
+        a->mechanism = SEES_ALL;
+        return HEED_OK;
+    }
+    if (strncmp(text, longformer, sizeof longformer - 1) != 0)
+        return say(report, HEED_E_UNSUPPORTED, "attention", 0, 0,
+                   "no attention %s; there are: full, longformer:WINDOW[:GLOBALS]", text);
+    at = text + sizeof longformer - 1;
+    if (!number(&at, 2, 1 << 24, &window) || !number(&at, 0, 1 << 20, &a->globals) || *at)
+        return say(report, HEED_E_VALUE, "attention", 0, 0,
+                   "%s: longformer:WINDOW[:GLOBALS], a window of 2 to 2^24 tokens", text);
+    a->mechanism = SEES_LONGFORMER;
+    a->window = window / 2;
+    return HEED_OK;
+}
+
+/* ---- life ---- */
+
+heed_status heed_model_open(heed_queue *queue, const char *folder,
+                            const heed_model_options *given, heed_model **out,
+                            heed_report *report)
+{
+    heed_model_options options;
+    struct weights_options weights;
+    heed_status status;
+    heed_model *model;
+
+    if (!queue || !folder || !out)
+        return say(report, HEED_E_NULL, !queue ? "queue" : !folder ? "folder" : "out", 0, 0,
+                   "a required pointer is NULL");
+    status = sized(given, sizeof options, &options, report);
+    if (status < 0)
+        return status;
+    if (options.flags || options.reserved)
+        return say(report, options.flags ? HEED_E_FLAG : HEED_E_VALUE, "options", 0,
+                   options.flags ? options.flags : options.reserved, "must be 0");
+    if (options.weights && !weights_may_be(options.weights))
+        return say(report, HEED_E_VALUE, "options.weights", HEED_F32, options.weights,
+                   "no type that weights can have");
+    model = calloc(1, sizeof *model);
+    if (!model)
+        return say_no_memory(report, (int64_t)sizeof *model);
+    weights = (struct weights_options){ options.weights, options.progress, options.context };
+    status = weights_load(queue, folder, &weights, &model->p, report);
+    if (status >= 0) {
+        model->attention = (struct attention){ .mechanism = model->p.family->mechanism,
+                                               .globals = 1 };
+        status = parse_attention(options.attention, &model->attention, report);
+    }
+    if (status < 0)
+        heed_model_close(model);
+    else
+        *out = model;
+    return status;
+}
+
+void heed_model_close(heed_model *model)
+{
+    if (model && model->p.family)
+        weights_free(&model->p);
+    free(model);
+}
+
+heed_status heed_model_info(const heed_model *model, heed_model_props *props)
+{
+    const struct parameters *const p = model ? &model->p : NULL;
+    heed_model_props full = { .size = sizeof full };
+    const struct param *places;
+
+    if (!model || !props)
+        return HEED_E_NULL;
+    if (props->size < sizeof full)
+        return HEED_E_SIZE;
+    full.size = props->size;
+    full.decodes = p->decoder.names != NULL;
+    full.layers = p->encoder.n_layers;
+    full.decoder_layers = p->decoder.n_layers;
+    full.channels = p->config.model;
+    full.vocabulary = p->config.vocab;
+    places = &p->encoder.of[ROLE_POSITIONS].weight;
+    full.positions = places->t.ndim ? places->t.shape[0] - p->family->first_position : INT32_MAX;
+    places = &p->decoder.of[ROLE_POSITIONS].weight;
+    full.decoder_positions = !full.decodes ? 0 : places->t.ndim
+                           ? places->t.shape[0] - p->family->first_position : INT32_MAX;
+    full.bytes = p->bytes;
+    full.pad = (int32_t)p->config.pad;
+    full.bos = (int32_t)p->config.bos;
+    full.eos = (int32_t)p->config.eos;
+    full.start = (int32_t)p->config.start;
+    strncpy(full.family, p->family->name, sizeof full.family - 1);
+    memcpy(props, &full, sizeof full);
+    return HEED_OK;
+}
+
+/* ---- texts ---- */
+
+static heed_status ready(const heed_model *model, heed_queue *queue, const void *ids,
+                         const void *out, bool decodes, heed_report *report)
+{
+    if (!model || !queue || !ids || !out)
+        return say(report, HEED_E_NULL, !model ? "model" : !queue ? "queue" : !ids ? "ids" : "out",
+                   0, 0, "a required pointer is NULL");
+    if (heed_queue_device(queue) != model->p.device)
+        return say(report, HEED_E_MISMATCH, "queue", 0, 0, "a queue of another device");
+    if (decodes && !model->p.decoder.names)
+        return say(report, HEED_E_UNSUPPORTED, "model", 0, 0, "a %s has no decoder",
+                   model->p.family->name);
+    return HEED_OK;
+}
+
+/* The states of a text on the device. */
+static heed_status encoded(const heed_model *model, heed_queue *queue, const int32_t *ids,
+                           int64_t n, heed_buf *states, heed_report *report)
+{
+    const uint64_t row = 4 * (uint64_t)model->p.config.model;
+    heed_status status;
+
+    if (n < 1 || (uint64_t)n > INT64_MAX / row)
+        return say(report, HEED_E_VALUE, "n", 1, n, "a text of %lld tokens", (long long)n);
+    status = encoder_check(&model->p, ids, n, report);
+    if (status < 0)
+        return status;
+    status = heed_buf_create(model->p.device, (uint64_t)n * row, states, report);
+    if (status < 0)
+        return status;
+    status = encoder_run(&model->p, queue, &model->attention, ids, n, *states, report);
+    if (status < 0)
+        heed_buf_destroy(model->p.device, *states);
+    return status;
+}
+
+heed_status heed_model_encode(const heed_model *model, heed_queue *queue, const int32_t *ids,
+                              int64_t n, float *states, heed_report *report)
+{
+    heed_status status = ready(model, queue, ids, states, false, report);
+    heed_buf rows;
+
+    if (status >= 0)
+        status = encoded(model, queue, ids, n, &rows, report);
+    if (status < 0)
+        return status;
+    status = heed_buf_read(queue, states, rows, 4 * (uint64_t)(n * model->p.config.model), report);
+    heed_buf_destroy(model->p.device, rows);
+    return status;
+}
+
+heed_status heed_model_logits(const heed_model *model, heed_queue *queue, const int32_t *ids,
+                              int64_t n, const int32_t *next, int64_t m, float *logits,
+                              heed_report *report)
+{
+    heed_status status = ready(model, queue, ids, logits, true, report);
+    struct decoder decoder;
+    heed_buf rows;
+
+    if (status < 0)
+        return status;
+    if (!next)
+        return say(report, HEED_E_NULL, "next", 0, 0, "a required pointer is NULL");
+    status = decoder_check(&model->p, next, m, report);
+    if (status >= 0)
+        status = encoded(model, queue, ids, n, &rows, report);
+    if (status < 0)
+        return status;
+    status = decoder_open(&decoder, &model->p, queue, rows, n, 1, m, m, report);
+    if (status >= 0)
+        status = decoder_step(&decoder, next, 0, logits, report);
+    decoder_close(&decoder);
+    heed_buf_destroy(model->p.device, rows);
+    return status;
+}
+
+/* ---- generate ---- */
+
+struct told {
+    const heed_generate_options *options;
+};
+
+static bool tell(void *context, int64_t done, int64_t most)
+{
+    const heed_generate_options *const options = ((struct told *)context)->options;
+
+    return options->progress(options->context, done, most) != 0;
+}
+
+static struct search search_of(const struct config *c, const heed_generate_options *o,
+                               int64_t room)
+{
+    const int64_t own = c->max_new > 0 ? c->max_new + 1 : c->max_length;
+    struct search s = {
+        .beams = o->beams ? o->beams : c->beams, .early_stopping = c->early_stopping,
+        .min_length = o->min_length || (o->flags & HEED_GENERATE_MIN_GIVEN) ? o->min_length
+                                                                            : c->min_length,
+        .max_length = o->max_length ? o->max_length : own > 0 ? own : 142,
+        .no_repeat = o->no_repeat || (o->flags & HEED_GENERATE_NO_REPEAT_GIVEN) ? o->no_repeat
+                                                                                : c->no_repeat,
+        .length_penalty = o->length_penalty != 0 || (o->flags & HEED_GENERATE_PENALTY_GIVEN)
+                        ? o->length_penalty : c->length_penalty,
+        .start = c->start, .eos = c->eos, .forced_bos = c->forced_bos,
+        .forced_eos = c->forced_eos,
+    };
+
+    if (o->stopping)
+        s.early_stopping = o->stopping - HEED_STOP_ESTIMATE;
+    if (s.max_length > room)
+        s.max_length = room;
+    return s;
+}
+
+heed_status heed_model_generate(const heed_model *model, heed_queue *queue, const int32_t *ids,
+                                int64_t n, const heed_generate_options *given, int32_t *out,
+                                int64_t room, int64_t *n_out, heed_report *report)
+{
+    heed_status status = ready(model, queue, ids, out, true, report);
+    heed_generate_options options;
+    struct told told = { &options };
+    struct search search;
+    int32_t *best = NULL;
+    int64_t n_best = 0;
+    heed_buf rows;
+
+    if (status < 0)
+        return status;
+    if (!n_out)
+        return say(report, HEED_E_NULL, "n_out", 0, 0, "a required pointer is NULL");
+    status = sized(given, sizeof options, &options, report);
+    if (status < 0)
+        return status;
+    if (options.flags & ~7u)
+        return say(report, HEED_E_FLAG, "options.flags", 7, options.flags, "an unknown flag");
+    if (options.stopping > HEED_STOP_NEVER)
+        return say(report, HEED_E_VALUE, "options.stopping", HEED_STOP_NEVER, options.stopping,
+                   "no HEED_STOP_*");
+    search = search_of(&model->p.config, &options, room);
+    if (options.progress) {
+        search.progress = tell;
+        search.context = &told;
+    }
+    status = generate_check(&model->p, &search, report);
+    if (status >= 0)
+        status = encoded(model, queue, ids, n, &rows, report);
+    if (status < 0)
+        return status;
+    status = generate(&model->p, queue, rows, n, &search, &best, &n_best, report);
+    heed_buf_destroy(model->p.device, rows);
+    if (status < 0)
+        return status;
+    memcpy(out, best, (size_t)n_best * sizeof *out);
+    *n_out = n_best;
+    free(best);
+    return HEED_OK;
+}
