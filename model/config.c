@@ -104,7 +104,7 @@ void config_defaults(struct config *config)
         .position_buckets = CONFIG_ABSENT, .pad = CONFIG_ABSENT, .bos = CONFIG_ABSENT,
         .eos = CONFIG_ABSENT, .start = CONFIG_ABSENT, .forced_bos = CONFIG_ABSENT,
         .forced_eos = CONFIG_ABSENT, .beams = 1, .max_length = CONFIG_ABSENT,
-        .max_new = CONFIG_ABSENT, .eps = 1e-5, .length_penalty = 1, .tied = true,
+        .max_new = CONFIG_ABSENT, .eps = CONFIG_ABSENT, .length_penalty = 1, .tied = true,
         .scale_outputs = true, .stagger = true, .position_input = true, .embedding_norm = true,
     };
 }

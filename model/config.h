@@ -29,7 +29,7 @@ struct config {
     int64_t forced_bos, forced_eos;
     int64_t beams, min_length, max_length, no_repeat, max_new;
     int64_t early_stopping;         /* 0, 1; 2: "never". */
-    double eps, length_penalty;
+    double eps, length_penalty;     /* eps: CONFIG_ABSENT: as the family has it. */
     bool scale_embedding, tied, scale_outputs, stagger, relative_attention, share_keys;
     bool position_input, mask_first, pool_with_global, adaptive, embedding_norm;
 };

@@ -167,23 +167,23 @@ static const struct stack_names longformer_encoder = {
 
 static const struct family families[] = {
     { "bart", { "model.", "" }, TRAIT_BIASES, SEES_ALL, 2, &bart_encoder, &bart_decoder,
-      "lm_head", "final_logits_bias" },
+      "lm_head", "final_logits_bias", 1e-5 },
     { "led", { "led.", "" }, TRAIT_BIASES, SEES_LONGFORMER, 0, &led_encoder, &bart_decoder,
-      "lm_head", "final_logits_bias" },
+      "lm_head", "final_logits_bias", 1e-5 },
     { "mbart", { "model.", "" }, TRAIT_BIASES | TRAIT_NORM_FIRST, SEES_ALL, 2, &mbart_encoder,
-      &mbart_decoder, "lm_head", "final_logits_bias" },
+      &mbart_decoder, "lm_head", "final_logits_bias", 1e-5 },
     { "pegasus", { "model.", "" }, TRAIT_BIASES | TRAIT_NORM_FIRST | TRAIT_SINUSOIDS, SEES_ALL, 0,
-      &pegasus_encoder, &pegasus_decoder, "lm_head", "final_logits_bias" },
+      &pegasus_encoder, &pegasus_decoder, "lm_head", "final_logits_bias", 1e-5 },
     { "t5", { "" }, TRAIT_NORM_FIRST | TRAIT_RMS | TRAIT_RELATIVE | TRAIT_SCALED, SEES_ALL, 0,
-      &t5_encoder, &t5_decoder, "lm_head", NULL },
+      &t5_encoder, &t5_decoder, "lm_head", NULL, 1e-6 },
     { "longt5", { "" }, TRAIT_NORM_FIRST | TRAIT_RMS | TRAIT_RELATIVE | TRAIT_SCALED, SEES_LONGT5,
-      0, &longt5_local, &t5_decoder, "lm_head", NULL },
+      0, &longt5_local, &t5_decoder, "lm_head", NULL, 1e-6 },
     { "bert", { "bert.", "" }, TRAIT_BIASES | TRAIT_TYPES, SEES_ALL, 0, &bert_encoder, NULL, NULL,
-      NULL },
+      NULL, 1e-12 },
     { "roberta", { "roberta.", "" }, TRAIT_BIASES | TRAIT_TYPES, SEES_ALL, 2, &bert_encoder, NULL,
-      NULL, NULL },
+      NULL, NULL, 1e-12 },
     { "longformer", { "longformer.", "" }, TRAIT_BIASES | TRAIT_TYPES, SEES_LONGFORMER, 2,
-      &longformer_encoder, NULL, NULL, NULL },
+      &longformer_encoder, NULL, NULL, NULL, 1e-12 },
 };
 
 const struct family *family_find(const char *name)

@@ -171,6 +171,8 @@ static heed_status consistent(struct parameters *p, heed_report *report)
         c->decoder_hidden = c->hidden;
     if (c->decoder_positions == CONFIG_ABSENT)
         c->decoder_positions = c->positions;
+    if (c->eps < 0)
+        c->eps = p->family->eps;
     if (c->head_dim == CONFIG_ABSENT && (c->model % c->heads || c->model % c->decoder_heads))
         return say(report, HEED_E_VALUE, "num_heads", c->model, c->heads,
                    "the heads do not divide the %lld channels", (long long)c->model);
