@@ -22,7 +22,7 @@ struct config {
     int64_t positions, decoder_positions, types;
     int64_t buckets, max_distance;  /* Of relative positions. */
     int64_t window[CONFIG_LAYERS];  /* Longformer, LED: whole windows, of each layer. */
-    int64_t n_windows;
+    int64_t n_windows;              /* 1: of all layers. */
     int64_t radius, side_block, block, sparse_block, factor, globals, random_blocks;
     int64_t relative_positions, position_buckets;
     int64_t pad, bos, eos, start;   /* Ids; CONFIG_ABSENT: none. */

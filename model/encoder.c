@@ -255,7 +255,7 @@ static int64_t window_of(const struct parameters *p, const struct attention *a, 
 
     if (a->mechanism != SEES_LONGFORMER)
         return 0;
-    if (a->window > 0 || c->n_windows == 0)
+    if (a->window > 0)
         return a->window;
     return c->window[which < c->n_windows ? which : c->n_windows - 1] / 2;
 }

@@ -149,6 +149,19 @@ static heed_status take_stack(struct loading *l, struct stack *stack)
 
 /* ---- the model ---- */
 
+/* A window for each layer, or one for all; where config.json has none, 512, as transformers has. */
+static heed_status windows(struct config *c, heed_report *report)
+{
+    if (c->n_windows == CONFIG_ABSENT) {
+        c->n_windows = 1;
+        c->window[0] = 512;
+    }
+    if (c->n_windows != 1 && c->n_windows != c->layers)
+        return say(report, HEED_E_VALUE, "attention_window", c->layers, c->n_windows,
+                   "%lld windows of %lld layers", (long long)c->n_windows, (long long)c->layers);
+    return HEED_OK;
+}
+
 /* What config.json says against itself, or leaves out that every family has. */
 static heed_status consistent(struct parameters *p, heed_report *report)
 {
@@ -182,7 +195,7 @@ static heed_status consistent(struct parameters *p, heed_report *report)
     if (p->gated && !(p->family->traits & TRAIT_RELATIVE))
         return say(report, HEED_E_UNSUPPORTED, "activation_function", 0, 0,
                    "a gated activation of a %s", c->family);
-    return HEED_OK;
+    return windows(c, report);
 }
 
 static const struct stack_names *encoder_names(const struct parameters *p)
