@@ -52,7 +52,7 @@ static const struct field {
     { "max_decoder_position_embeddings", AT(decoder_positions), INT, 1, ID },
     { "type_vocab_size", AT(types), INT, 0, EXTENT },
     { "relative_attention_num_buckets", AT(buckets), INT, 8, EXTENT },
-    { "relative_attention_max_distance", AT(max_distance), INT, 1, ID },
+    { "relative_attention_max_distance", AT(max_distance), INT, 1, 1 << 16 },
     { "attention_window", AT(window), WINDOWS, 2, ID },
     { "local_radius", AT(radius), INT, 1, ID },
     { "global_block_size", AT(side_block), INT, 1, ID },

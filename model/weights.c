@@ -162,6 +162,23 @@ static heed_status windows(struct config *c, heed_report *report)
     return HEED_OK;
 }
 
+/* Buckets for both sides, exact ones in the first half of each. */
+static heed_status distances(const struct parameters *p, heed_report *report)
+{
+    const struct config *const c = &p->config;
+
+    if (!(p->family->traits & TRAIT_RELATIVE))
+        return HEED_OK;
+    if (c->buckets % 2 != 0)
+        return say(report, HEED_E_VALUE, "relative_attention_num_buckets", c->buckets + 1,
+                   c->buckets, "an odd number of buckets");
+    if (c->max_distance <= c->buckets / 2)
+        return say(report, HEED_E_VALUE, "relative_attention_max_distance", c->buckets / 2 + 1,
+                   c->max_distance, "%lld, where half of the buckets, %lld, are exact",
+                   (long long)c->max_distance, (long long)(c->buckets / 2));
+    return HEED_OK;
+}
+
 /* What config.json says against itself, or leaves out that every family has. */
 static heed_status consistent(struct parameters *p, heed_report *report)
 {
@@ -195,7 +212,9 @@ static heed_status consistent(struct parameters *p, heed_report *report)
     if (p->gated && !(p->family->traits & TRAIT_RELATIVE))
         return say(report, HEED_E_UNSUPPORTED, "activation_function", 0, 0,
                    "a gated activation of a %s", c->family);
-    return windows(c, report);
+    if (windows(c, report) < 0)
+        return HEED_E_VALUE;
+    return distances(p, report);
 }
 
 static const struct stack_names *encoder_names(const struct parameters *p)
