@@ -77,37 +77,53 @@ static heed_status take_tokens(struct loading *l, struct stack *stack)
     return HEED_OK;
 }
 
-/* Sines, then cosines, of position / 10000^(2 i / model) (Vaswani et al. 2017, section 3.5), where
- * the files do not have them. */
+/* Sines, then cosines, of position / 10000^(2 i / model) (Vaswani et al. 2017, section 3.5): rows
+ * from `first` on, by pieces. */
+static heed_status sinusoid_rows(struct loading *l, const struct param *to, int64_t first,
+                                 int64_t rows, float *room)
+{
+    const int64_t d = l->p->config.model;
+    float *const halves = room + rows * d;
+    const heed_buf at = { to->buf.handle, to->buf.offset + (uint64_t)(first * d) * sizeof *room };
+    heed_status status = heed_rope_tables(NULL, first, rows, d / 2, halves, halves + rows * d / 2);
+
+    if (status < 0)
+        return say(l->report, status, "max_position_embeddings", 0, first + rows,
+                   "no table of positions");
+    for (int64_t i = 0; i < rows; i++) {
+        memcpy(room + i * d, halves + (rows + i) * d / 2, (size_t)d / 2 * sizeof *room);
+        memcpy(room + i * d + d / 2, halves + i * d / 2, (size_t)d / 2 * sizeof *room);
+    }
+    return heed_buf_write(l->queue, at, room, (uint64_t)(rows * d) * sizeof *room, l->report);
+}
+
+/* Positions that the files do not have. The number of rows is a word of config.json alone: both
+ * stacks' tables take 8 MiB, or a fifth of the files, not more. */
 static heed_status sinusoids(struct loading *l, struct stack *stack)
 {
+    enum { PIECE = 256, FREE = 8 << 20 };
     const int64_t rows = stack == &l->p->decoder ? l->p->config.decoder_positions
                                                  : l->p->config.positions;
     const int64_t d = l->p->config.model, shape[2] = { rows, d };
+    const int64_t most = (int64_t)((FREE + l->all / 5) / 2) / (4 * d);
     struct param *const to = &stack->of[ROLE_POSITIONS].weight;
-    float *table, *halves;
     heed_status status;
+    float *room;
 
     if (to->t.ndim)
         return HEED_OK;
-    if (rows < 1 || d % 2 != 0)
-        return say(l->report, HEED_E_VALUE, "max_position_embeddings", 1, rows,
-                   "positions that are computed want their number, and an even d_model");
-    table = malloc((size_t)(2 * rows * d) * sizeof *table);
-    if (!table)
-        return say_no_memory(l->report, 2 * rows * d * (int64_t)sizeof *table);
-    halves = table + rows * d;
-    status = heed_rope_tables(NULL, 0, rows, d / 2, halves, halves + rows * d / 2);
-    for (int64_t i = 0; i < rows && status >= 0; i++) {
-        memcpy(table + i * d, halves + (rows + i) * d / 2, (size_t)d / 2 * sizeof *table);
-        memcpy(table + i * d + d / 2, halves + i * d / 2, (size_t)d / 2 * sizeof *table);
-    }
+    if (rows < 1 || d % 2 != 0 || rows > most)
+        return say(l->report, HEED_E_VALUE, "max_position_embeddings", most, rows,
+                   "positions that are computed want their number, for these files 1 to %lld, and "
+                   "an even d_model", (long long)most);
+    room = malloc((size_t)(2 * PIECE * d) * sizeof *room);
+    if (!room)
+        return say_no_memory(l->report, 2 * PIECE * d * (int64_t)sizeof *room);
     to->t = heed_array_dense(HEED_F32, NULL, 2, shape).t;
-    if (status >= 0)
-        status = weights_keep(l->p, bytes_of(&to->t), &to->buf, l->report);
-    if (status >= 0)
-        status = heed_buf_write(l->queue, to->buf, table, bytes_of(&to->t), l->report);
-    free(table);
+    status = weights_keep(l->p, bytes_of(&to->t), &to->buf, l->report);
+    for (int64_t i = 0; i < rows && status >= 0; i += PIECE)
+        status = sinusoid_rows(l, to, i, rows - i < PIECE ? rows - i : PIECE, room);
+    free(room);
     return status;
 }
 
