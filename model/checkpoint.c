@@ -23,6 +23,8 @@ static const struct {
     { "BOOL", 0, 1 },       { "F8_E4M3", 0, 1 },    { "F8_E5M2", 0, 1 },
 };
 
+static const char index_name[] = "model.safetensors.index.json";
+
 /* ---- one header ---- */
 
 static bool extents(struct json *j, struct weight *weight, uint64_t *elements)
@@ -297,7 +299,7 @@ static bool shards(struct json *j, long *of)
 
 static heed_status add_shards(struct checkpoint *c, const char *folder, heed_report *report)
 {
-    static const char name[] = "model.safetensors.index.json";
+    const char *const name = index_name;
     heed_status status;
     struct json j;
     size_t bytes;
@@ -331,8 +333,8 @@ heed_status checkpoint_open(const char *folder, struct checkpoint *c, heed_repor
         heed_report index = { .size = sizeof index };
 
         status = add_shards(c, folder, &index);
-        /* Else the first file is what is missing. */
-        if (status != HEED_E_NOT_FOUND || c->n_files > 0)
+        /* Without an index the first file is what is missing. */
+        if (status != HEED_E_NOT_FOUND || strcmp(index.field, index_name) != 0)
             say(report, index.status, index.field, index.wanted, index.got, "%s", index.message);
     }
     if (status >= 0)
