@@ -100,7 +100,8 @@ enum {
 };
 
 /** How ids are generated. Zero is what generation_config.json, or else config.json, says, and where
- * they say nothing 1 beam, 142 tokens, no penalty. Lengths count the start token. */
+ * they say nothing 1 beam, 142 tokens or as many as there are positions, no penalty. Lengths count
+ * the start token. */
 typedef struct heed_generate_options {
     uint32_t size, flags;      /**< HEED_GENERATE_*. */
     uint32_t beams, stopping;  /**< 1: the largest logit goes on; HEED_STOP_*. */
