@@ -98,8 +98,8 @@ void config_defaults(struct config *config)
     *config = (struct config){
         .head_dim = CONFIG_ABSENT, .decoder_layers = CONFIG_ABSENT, .decoder_heads = CONFIG_ABSENT,
         .decoder_hidden = CONFIG_ABSENT, .positions = CONFIG_ABSENT,
-        .decoder_positions = CONFIG_ABSENT, .n_windows = CONFIG_ABSENT, .buckets = 32, .max_distance = 128, .radius = 127,
-        .side_block = 16, .block = CONFIG_ABSENT, .sparse_block = CONFIG_ABSENT, .factor = 2,
+        .decoder_positions = CONFIG_ABSENT, .n_windows = CONFIG_ABSENT, .buckets = 32,
+        .max_distance = 128, .radius = 127, .side_block = 16, .block = CONFIG_ABSENT, .sparse_block = CONFIG_ABSENT, .factor = 2,
         .globals = 1, .random_blocks = 3, .relative_positions = CONFIG_ABSENT,
         .position_buckets = CONFIG_ABSENT, .pad = CONFIG_ABSENT, .bos = CONFIG_ABSENT,
         .eos = CONFIG_ABSENT, .start = CONFIG_ABSENT, .forced_bos = CONFIG_ABSENT,
