@@ -69,7 +69,8 @@ static heed_status parse_attention(const char *text, struct attention *a, heed_r
         return say(report, HEED_E_UNSUPPORTED, "attention", 0, 0,
                    "no attention %s; there are: full, longformer:WINDOW[:GLOBALS]", text);
     at = text + sizeof longformer - 1;
-    if (*at == 0 || !number(&at, 2, 1 << 24, &window) || !number(&at, 0, 1 << 20, &a->globals) || *at)
+    if (*at == 0 || !number(&at, 2, 1 << 24, &window) ||
+        !number(&at, 0, 1 << 20, &a->globals) || *at)
         return say(report, HEED_E_VALUE, "attention", 0, 0,
                    "%s: longformer:WINDOW[:GLOBALS], a window of 2 to 2^24 tokens", text);
     a->mechanism = SEES_LONGFORMER;
