@@ -31,7 +31,8 @@ LED = BART | {"positions": "max_encoder_position_embeddings",
 T5 = {"vocab": "vocab_size", "model": "d_model", "head_dim": "d_kv", "hidden": "d_ff",
       "layers": "num_layers", "decoder_layers": "num_decoder_layers", "heads": "num_heads",
       "act": "feed_forward_proj", "eps": "layer_norm_epsilon",
-      "buckets": "relative_attention_num_buckets", "far": "relative_attention_max_distance"}
+      "buckets": "relative_attention_num_buckets", "far": "relative_attention_max_distance",
+      "scaled_outputs": "scale_decoder_outputs"}
 LONGT5 = T5 | {"radius": "local_radius", "side_block": "global_block_size",
                "attention": "encoder_attention_type"}
 BERT = {"vocab": "vocab_size", "model": "hidden_size", "layers": "num_hidden_layers",
@@ -172,6 +173,7 @@ def parse_config(config):
          "beams": 1, "min_length": 0, "max_length": None, "no_repeat": 0, "stopping": False,
          "length_penalty": 1.0, "forced_bos": None, "forced_eos": None}
     s |= {key: config[name] for key, name in names.items() if config.get(name) is not None}
+    s.setdefault("scaled_outputs", s["tied"])   # T5 1.1 ties its tokens, or not, and scales nothing
     s.setdefault("decoder_layers", s["layers"])
     s.setdefault("decoder_heads", s["heads"])
     s.setdefault("decoder_hidden", s["hidden"])

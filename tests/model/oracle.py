@@ -237,7 +237,7 @@ class Model:
         tied = s["tied"] or own is None
         x = t.linear(x, self.tensors["encoder.tokens.weight"] if tied else own,
                      self.get("head.bias"))
-        return t.scale(x, s["model"] ** -0.5) if alone and tied else x
+        return t.scale(x, s["model"] ** -0.5) if alone and tied and s["scaled_outputs"] else x
 
     # -- what tests ask for --
 
