@@ -3,6 +3,7 @@
  */
 #include "weights.h"
 
+#include "chance.h"
 #include "loading.h"
 #include "say.h"
 
@@ -11,24 +12,37 @@
 
 /* ---- stacks ---- */
 
+/* Parts that config.json takes from a family. */
+static bool absent_part(const struct config *c, int role, bool gated)
+{
+    const bool places = c->relative_attention && !c->share_keys;
+
+    return (role == ROLE_GATE && !gated) ||
+           (role == ROLE_PLACES_K && !(places && strstr(c->relative, "c2p"))) ||
+           (role == ROLE_PLACES_Q && !(places && strstr(c->relative, "p2c")));
+}
+
 static heed_status take_layer(struct loading *l, struct stack *stack, int64_t which)
 {
-    const bool biases = l->p->family->traits & TRAIT_BIASES;
+    const uint32_t traits = l->p->family->traits;
     char layer[CHECKPOINT_NAME], name[CHECKPOINT_NAME];
     heed_status status = HEED_OK;
 
     layer_name(layer, stack->names->layer, which);
     l->dtype = l->options->dtype;
     for (int role = 0; role < LAYER_ROLES && status >= 0; role++) {
+        const bool attends = role != ROLE_UP && role != ROLE_GATE && role != ROLE_DOWN &&
+                             layer_roles[role].columns != OF_NONE;
+        const bool biased = traits & TRAIT_BIASES && !(attends && (traits & TRAIT_PLAIN_MAPS));
         const char *part = stack->names->parts[role];
         const char *more = "";
 
-        if (!part || (role == ROLE_GATE && !l->p->gated))
+        if (!part || absent_part(&l->p->config, role, l->p->gated))
             continue;
         if (role == ROLE_UP && l->p->gated)
             more = "_0";                /* T5: wi, or wi_0 and wi_1 */
         NAME_OF(name, stack->names->prefix, layer, part, more);
-        status = take_pair(l, stack, &layer_roles[role], name, true, biases,
+        status = take_pair(l, stack, &layer_roles[role], name, true, biased,
                            &stack->layers[which].of[role]);
     }
     l->dtype = 0;
@@ -84,6 +98,7 @@ static heed_status sinusoids(struct loading *l, struct stack *stack)
     const int64_t rows = stack == &l->p->decoder ? l->p->config.decoder_positions
                                                  : l->p->config.positions;
     const int64_t d = l->p->config.model, shape[2] = { rows, d };
+    heed_rope_scaling scaling = { .size = sizeof scaling };
     struct param *const to = &stack->of[ROLE_POSITIONS].weight;
     float *table, *halves;
     heed_status status;
@@ -97,7 +112,9 @@ static heed_status sinusoids(struct loading *l, struct stack *stack)
     if (!table)
         return say_no_memory(l->report, 2 * rows * d * (int64_t)sizeof *table);
     halves = table + rows * d;
-    status = heed_rope_tables(NULL, 0, rows, d / 2, halves, halves + rows * d / 2);
+    if ((l->p->family->traits & TRAIT_SLOWEST) && d > 2)
+        scaling.base = power(10000, (double)(d / 2) / (double)(d / 2 - 1));
+    status = heed_rope_tables(&scaling, 0, rows, d / 2, halves, halves + rows * d / 2);
     for (int64_t i = 0; i < rows && status >= 0; i++) {
         memcpy(table + i * d, halves + (rows + i) * d / 2, (size_t)d / 2 * sizeof *table);
         memcpy(table + i * d + d / 2, halves + i * d / 2, (size_t)d / 2 * sizeof *table);
@@ -115,15 +132,23 @@ static heed_status take_whole(struct loading *l, struct stack *stack)
 {
     const bool biases = l->p->family->traits & TRAIT_BIASES;
     const bool computed = l->p->family->traits & TRAIT_SINUSOIDS;
+    const struct config *const c = &l->p->config;
+    const bool absent[STACK_ROLES] = {
+        [ROLE_POSITIONS] = !c->position_input,
+        [ROLE_TYPES] = c->types == 0,
+        [ROLE_PLACES] = !c->relative_attention,
+        [ROLE_PLACES_NORM] = !c->relative_attention || !strstr(c->places_norm, "layer_norm"),
+    };
     heed_status status = take_tokens(l, stack);
     char name[CHECKPOINT_NAME];
 
     l->dtype = 0;
     for (int role = ROLE_TOKENS + 1; role < STACK_ROLES && status >= 0; role++) {
         const char *const part = stack->names->whole[role];
-        const bool norm = role == ROLE_FIRST_NORM || role == ROLE_FINAL_NORM;
+        const bool norm = role == ROLE_FIRST_NORM || role == ROLE_FINAL_NORM ||
+                          role == ROLE_PLACES_NORM;
 
-        if (!part)
+        if (!part || absent[role])
             continue;
         NAME_OF(name, stack->names->prefix, part);
         status = take_pair(l, stack, &stack_roles[role], name,
@@ -177,6 +202,11 @@ static heed_status consistent(struct parameters *p, heed_report *report)
     if (!family_act(c->act, &p->act, &p->gated))
         return say(report, HEED_E_UNSUPPORTED, "activation_function", 0, 0,
                    "the activation %s is not known", c->act);
+    if (c->convolution > 0)
+        return say(report, HEED_E_UNSUPPORTED, "conv_kernel_size", 0, c->convolution,
+                   "a convolution behind the first layer");
+    if (p->family->mechanism == SEES_BIGBIRD && c->block == CONFIG_ABSENT)
+        return say(report, HEED_E_VALUE, "block_size", 1, 0, "config.json has no block_size");
     if (p->gated && !(p->family->traits & TRAIT_RELATIVE))
         return say(report, HEED_E_UNSUPPORTED, "activation_function", 0, 0,
                    "a gated activation of a %s", c->family);
