@@ -95,7 +95,7 @@ void config_defaults(struct config *config)
         .head_dim = CONFIG_ABSENT, .decoder_layers = CONFIG_ABSENT, .decoder_heads = CONFIG_ABSENT,
         .decoder_hidden = CONFIG_ABSENT, .positions = CONFIG_ABSENT,
         .decoder_positions = CONFIG_ABSENT, .buckets = 32, .max_distance = 128, .radius = 127,
-        .side_block = 16, .block = CONFIG_ABSENT, 
+        .side_block = 16, .block = CONFIG_ABSENT,
         .globals = 0, .random_blocks = 3, .relative_positions = CONFIG_ABSENT,
         .position_buckets = CONFIG_ABSENT, .pad = CONFIG_ABSENT, .bos = CONFIG_ABSENT,
         .eos = CONFIG_ABSENT, .start = CONFIG_ABSENT, .forced_bos = CONFIG_ABSENT,
