@@ -105,7 +105,12 @@ int32_t trie_find(const struct trie *trie, const char *at, size_t bytes);
 /* ---- vocabularies and models */
 
 /* No published one comes near, and the memory that is taken stays in proportion to the file. */
-enum { TOKENS_MOST = 1 << 21, MERGES_MOST = 1 << 20, HOLES_MOST = 1 << 18, TOKEN_BYTES_MOST = 1024 };
+enum {
+    TOKENS_MOST = 1 << 21,
+    MERGES_MOST = 1 << 20,
+    HOLES_MOST = 1 << 18,
+    TOKEN_BYTES_MOST = 1024
+};
 
 struct vocab {
     char *pool;

@@ -4,7 +4,7 @@
  * tokens TOKENIZER.JSON: reads texts from standard input, each as a number of bytes, a newline and
  * the bytes, and writes for each its ids with special tokens, then those without them, in a line
  * each, then what the first become again, without and with special tokens, each as a number of
- * bytes, a newline, the bytes and a newline. tests/model/tokenizers.py compares all of that.
+ * bytes, a newline, the bytes and a newline. tests/model/peer_tokenizers.py compares all of that.
  */
 #include "tokenizer.h"
 
