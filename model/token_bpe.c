@@ -54,29 +54,62 @@ struct written {
     bool comment;
 };
 
-static bool next_merge(struct json *j, struct written *w)
+static bool pair(struct json *j, struct written *w)
 {
     struct json_text text;
+
+    if (!json_array(j) || !json_element(j) || !json_string(j, &text))
+        return json_fail(j, "no pair of tokens");
+    w->left_bytes = json_unescape(&text, w->left);
+    if (!json_element(j) || !json_string(j, &text))
+        return json_fail(j, "no pair of tokens");
+    w->right_bytes = json_unescape(&text, w->right);
+    return !json_element(j) && !j->error ? true : json_fail(j, "more than a pair");
+}
+
+/* Where merges stand: in an array of a tokenizer.json, or in the lines of a merges.txt. */
+struct source {
+    struct json j;
+    bool lines;
+};
+
+/* The bytes of a line, of which the newline is taken as well. */
+static size_t line(struct json *j)
+{
+    const char *const from = j->at, *const end = memchr(from, '\n', (size_t)(j->end - from));
+
+    j->at = end ? end + 1 : j->end;
+    return (size_t)((end ? end : j->end) - from);
+}
+
+static bool another(struct source *s)
+{
+    return s->lines ? s->j.at < s->j.end : json_element(&s->j);
+}
+
+static bool next_merge(struct source *s, struct written *w)
+{
+    struct json *const j = &s->j;
+    struct json_text text = { .at = j->at };
     char *space;
     size_t bytes;
 
     w->comment = false;
-    if (json_peek(j) == JSON_ARRAY) {
-        if (!json_array(j) || !json_element(j) || !json_string(j, &text))
-            return json_fail(j, "no pair of tokens");
-        w->left_bytes = json_unescape(&text, w->left);
-        if (!json_element(j) || !json_string(j, &text))
-            return json_fail(j, "no pair of tokens");
-        w->right_bytes = json_unescape(&text, w->right);
-        return !json_element(j) && !j->error ? true : json_fail(j, "more than a pair");
-    }
-    if (!json_string(j, &text))
+    if (s->lines) {
+        bytes = line(j);
+        bytes -= bytes > 0 && text.at[bytes - 1] == '\r';
+        memcpy(w->left, text.at, bytes);
+    } else if (json_peek(j) == JSON_ARRAY) {
+        return pair(j, w);
+    } else if (json_string(j, &text)) {
+        bytes = json_unescape(&text, w->left);
+    } else {
         return false;
-    bytes = json_unescape(&text, w->left);
+    }
     w->comment = bytes >= 8 && memcmp(w->left, "#version", 8) == 0;
-    space = bytes > 0 ? memchr(w->left, ' ', bytes) : NULL;
     if (w->comment)
         return true;
+    space = memchr(w->left, ' ', bytes);
     if (!space || memchr(space + 1, ' ', bytes - (size_t)(space + 1 - w->left)))
         return json_fail(j, "no two tokens with a space between them");
     w->left_bytes = (size_t)(space - w->left);
@@ -99,7 +132,7 @@ static struct merge merge_read(const struct model *m, const struct written *w)
     return merge;
 }
 
-static bool fill(struct tokenizer *t, struct json *j, struct written *w, bool *fits)
+static bool fill(struct tokenizer *t, struct source *s, struct written *w, bool *fits)
 {
     struct model *const m = &t->model;
     int32_t rank = 0;
@@ -107,12 +140,11 @@ static bool fill(struct tokenizer *t, struct json *j, struct written *w, bool *f
     for (uint32_t i = 0; i < m->merges_room; i++)
         m->merges[i].left = -1;
     *fits = true;
-    (void)json_array(j);
-    while (json_element(j)) {
+    while (another(s)) {
         struct merge *slot, merge;
 
-        if (!next_merge(j, w))
-            return read_wrong(t, j, "model.merges");
+        if (!next_merge(s, w))
+            return read_wrong(t, &s->j, "model.merges");
         if (w->comment)
             continue;
         merge = merge_read(m, w);
@@ -131,25 +163,38 @@ static bool fill(struct tokenizer *t, struct json *j, struct written *w, bool *f
     return true;
 }
 
-static bool read_merges(struct tokenizer *t, struct json *j)
+/* How many merges there are, and the bytes of the longest. */
+static size_t count_merges(struct source s, size_t *longest, const char **error)
+{
+    size_t n = 0;
+
+    while (another(&s)) {
+        const char *const from = s.j.at;
+
+        if (s.lines)
+            (void)line(&s.j);
+        else if (!json_skip(&s.j))
+            break;
+        if ((size_t)(s.j.at - from) > *longest)
+            *longest = (size_t)(s.j.at - from);
+        n++;
+    }
+    *error = s.j.error;
+    return n;
+}
+
+static bool read_merges(struct tokenizer *t, struct source source)
 {
     struct model *const m = &t->model;
-    struct json counting = *j;
     struct written w = { 0 };
-    size_t n = 0, longest = 0;
+    size_t n, longest = 0;
     bool fits = false;
 
-    if (json_array(&counting))
-        while (json_element(&counting)) {
-            const char *const from = counting.at;
-
-            if (!json_skip(&counting) || ++n > MERGES_MOST)
-                break;
-            if ((size_t)(counting.at - from) > longest)
-                longest = (size_t)(counting.at - from);
-        }
-    if (counting.error)
-        return read_wrong(t, &counting, "model.merges");
+    if (!source.lines && !json_array(&source.j))
+        return read_wrong(t, &source.j, "model.merges");
+    n = count_merges(source, &longest, &source.j.error);
+    if (source.j.error)
+        return read_wrong(t, &source.j, "model.merges");
     if (n > MERGES_MOST)
         return read_fail(t, HEED_E_UNSUPPORTED, "model.merges", "more than %d",
                          (int)MERGES_MOST);
@@ -158,7 +203,7 @@ static bool read_merges(struct tokenizer *t, struct json *j)
     if (!w.left || !w.right)
         return read_memory(t, "model.merges");
     for (uint32_t seed = 0; !fits && seed < TRIES; seed++) {
-        struct json again = *j;
+        struct source again = source;
 
         memory_give(&t->memory, m->merges);
         m->merges_seed = seed;
@@ -172,6 +217,16 @@ static bool read_merges(struct tokenizer *t, struct json *j)
     memory_give(&t->memory, w.left);
     memory_give(&t->memory, w.right);
     return fits || read_fail(t, HEED_E_UNSUPPORTED, "model.merges", "no table holds them");
+}
+
+bool bpe_of_lines(struct tokenizer *t, const char *merges, size_t bytes)
+{
+    struct source source = { .lines = true };
+
+    json_begin(&source.j, merges, bytes);
+    t->model.kind = &model_bpe;
+    t->model.unknown = -1;
+    return read_merges(t, source);
 }
 
 static bool read(struct tokenizer *t, struct json *j)
@@ -208,7 +263,7 @@ static bool read(struct tokenizer *t, struct json *j)
         if (m->unknown < 0)
             return read_fail(t, HEED_E_VALUE, "model.unk_token", "it is not in the vocabulary");
     }
-    return read_merges(t, &values.merges);
+    return read_merges(t, (struct source){ .j = values.merges });
 }
 
 /* ---- words */

@@ -152,11 +152,20 @@ static size_t cluster(const char *text, size_t at, size_t bytes)
     return at;
 }
 
-static void put(const struct charsmap *map, const char *text, size_t bytes, struct line *out)
+/* A part of the text, of which the bytes up to `end` are done then. What is left out at the begin
+ * of the text hands its place to what follows. */
+static void put(const struct charsmap *map, const char *text, struct span part, size_t origin,
+                struct line *out)
 {
-    const char *const to = mapped(map, text, bytes);
+    const char *const to = mapped(map, part.at, part.bytes);
+    const size_t end = (size_t)(part.at + part.bytes - text);
+    uint32_t code;
 
-    buffer_put(&out->text, to ? to : text, to ? strlen(to) : bytes);
+    buffer_put(&out->text, to ? to : part.at, to ? strlen(to) : part.bytes);
+    if (end <= origin)
+        out->origin = out->text.bytes;
+    else if (origin > 0 && out->origin == 0 && out->text.bytes > 0)
+        out->origin = utf8_next(out->text.at, &code);
 }
 
 void charsmap_apply(const struct charsmap *map, const char *text, size_t bytes, struct line *out)
@@ -165,23 +174,18 @@ void charsmap_apply(const struct charsmap *map, const char *text, size_t bytes, 
     uint32_t code;
 
     out->origin = 0;
-    for (size_t i = 0; i < bytes;) {
+    for (size_t i = 0; i < bytes && !out->text.failed;) {
         const size_t end = cluster(text, i, bytes);
 
         if (end - i < GRAPHEME_MOST && mapped(map, text + i, end - i)) {
-            put(map, text + i, end - i, out);
+            put(map, text, (struct span){ text + i, end - i }, origin, out);
             i = end;
         }
         while (i < end) {
             const size_t n = utf8_next(text + i, &code);
 
-            put(map, text + i, n, out);
+            put(map, text, (struct span){ text + i, n }, origin, out);
             i += n;
         }
-        if (i <= origin)
-            out->origin = out->text.bytes;
-        /* What is left out at the beginning hands its place to what follows. */
-        if (origin > 0 && out->origin == 0 && out->text.bytes > 0)
-            out->origin = utf8_next(out->text.at, &code);
     }
 }

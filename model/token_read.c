@@ -23,6 +23,10 @@ bool read_fail(struct tokenizer *t, heed_status status, const char *field, const
     va_start(list, format);
     vsnprintf(t->message, sizeof t->message, format, list);
     va_end(list);
+    /* What the file says goes to terminals: no characters of control, no half of a character. */
+    for (char *at = t->message; *at; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
     return false;
 }
 

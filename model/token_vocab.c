@@ -60,6 +60,9 @@ static bool add(struct tokenizer *t, struct vocab *vocab, const struct json_text
     if (word->bytes > TOKEN_BYTES_MOST)
         return read_fail(t, HEED_E_UNSUPPORTED, "model.vocab", "a token of more than %d bytes",
                          (int)TOKEN_BYTES_MOST);
+    if (word->bytes == 0 && vocab->empty)
+        return read_fail(t, HEED_E_VALUE, "model.vocab", "the empty token is there twice");
+    vocab->empty = vocab->empty || word->bytes == 0;
     *used += word->bytes;
     vocab->count++;
     return true;

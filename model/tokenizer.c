@@ -3,7 +3,6 @@
  */
 #include "tokens.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,32 +57,38 @@ static bool find_parts(struct tokenizer *t, struct json *j, struct file *file)
            (json_end(j) || read_wrong(t, j, "tokenizer"));
 }
 
-/* Files of before 2020 have no type: that of the library of then is known by its members. */
+static bool named(struct span text, const char *name)
+{
+    return text.at && text.bytes == strlen(name) && memcmp(text.at, name, text.bytes) == 0;
+}
+
+/* Older files have no type: the kind is known by its members, as in the public library. */
 static bool read_model(struct tokenizer *t, struct json *j)
 {
     static const struct model_kind *const kinds[] = { &model_bpe, &model_wordpiece,
                                                       &model_unigram };
-    static const char *const names[] = { "BPE", "WordPiece", "Unigram", NULL };
     struct values {
-        int type;
+        struct span type;
         struct json merges, unk_id;
-    } values = { .type = -1 };
+    } values = { .type = { NULL, 0 } };
     static const struct field fields[] = {
-        { "type", FIELD_CHOICE, false, offsetof(struct values, type), names },
+        { "type", FIELD_TEXT, false, offsetof(struct values, type), NULL },
         { "merges", FIELD_PLACE, false, offsetof(struct values, merges), NULL },
         { "unk_id", FIELD_PLACE, false, offsetof(struct values, unk_id), NULL },
         { .name = NULL }
     };
     struct json look = *j;
 
-    if (!read_fields(t, &look, "model", fields, &values)) {
-        if (strcmp(t->field, "model.type") == 0)
-            t->status = HEED_E_UNSUPPORTED;
+    if (!read_fields(t, &look, "model", fields, &values))
         return false;
-    }
-    if (values.type < 0)
-        values.type = values.merges.begin ? 0 : values.unk_id.begin ? 2 : 1;
-    t->model.kind = kinds[values.type];
+    if (!values.type.at)
+        t->model.kind = kinds[values.merges.begin ? 0 : values.unk_id.begin ? 2 : 1];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (named(values.type, kinds[i]->name))
+            t->model.kind = kinds[i];
+    if (!t->model.kind)
+        return read_fail(t, HEED_E_UNSUPPORTED, "model.type", "\"%.*s\" is not known here",
+                         (int)(values.type.bytes < 40 ? values.type.bytes : 40), values.type.at);
     return t->model.kind->read(t, j);
 }
 
@@ -118,24 +123,123 @@ static bool read_file(struct tokenizer *t, struct json *j)
            check_ids(t);
 }
 
+/* ---- vocab.json and merges.txt */
+
+static void put_special(const struct tokenizer *t, const char *name, bool left,
+                        struct buffer *json)
+{
+    const int32_t id = trie_find(&t->model.vocab.trie, name, strlen(name));
+    char text[200];
+
+    if (id < 0)
+        return;
+    snprintf(text, sizeof text,
+             "%s{\"id\":%d,\"content\":\"%s\",\"single_word\":false,\"lstrip\":%s,"
+             "\"rstrip\":false,\"normalized\":false,\"special\":true}",
+             json->bytes > 1 ? "," : "", (int)id, name, left ? "true" : "false");
+    buffer_put(json, text, strlen(text));
+}
+
+static bool add_specials(struct tokenizer *t)
+{
+    static const char *const names[] = { "<s>", "<pad>", "</s>", "<unk>", "<mask>",
+                                         "<|endoftext|>" };
+    struct buffer json = { 0 };
+    struct json j;
+    bool done;
+
+    buffer_put(&json, "[", 1);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        put_special(t, names[i], strcmp(names[i], "<mask>") == 0, &json);
+    buffer_put(&json, "]", 1);
+    t->memory.failed = t->memory.failed || json.failed;
+    json_begin(&j, json.at, json.bytes);
+    done = json.failed ? read_memory(t, "added_tokens") : added_read(t, &j);
+    buffer_finish(&json);
+    return done;
+}
+
+static bool steps_of_text(struct tokenizer *t, const char *text, const char *place,
+                          const struct step_kind *kinds, struct steps *steps)
+{
+    struct json j;
+
+    json_begin(&j, text, strlen(text));
+    return read_steps(t, &j, place, kinds, "", steps);
+}
+
+static bool read_pair(struct tokenizer *t, struct json *vocab, const char *merges, size_t bytes)
+{
+    static const char level[] = "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}";
+    struct json end = *vocab;
+    char around[120];
+
+    /* Nothing may stand behind the vocabulary. */
+    if (!json_skip(&end) || !json_end(&end))
+        return read_wrong(t, &end, "vocab");
+    if (!vocab_of_object(t, vocab) || !bpe_of_lines(t, merges, bytes) || !add_specials(t) ||
+        !steps_of_text(t, level, "pre_tokenizer", splitter_kinds, &t->splitters) ||
+        !steps_of_text(t, level, "decoder", decoder_kinds, &t->decoders))
+        return false;
+    if (tokenizer_id(t, "<s>") >= 0 && tokenizer_id(t, "</s>") >= 0) {
+        snprintf(around, sizeof around,
+                 "{\"type\":\"RobertaProcessing\",\"sep\":[\"</s>\",%d],\"cls\":[\"<s>\",%d]}",
+                 (int)tokenizer_id(t, "</s>"), (int)tokenizer_id(t, "<s>"));
+        if (!steps_of_text(t, around, "post_processor", processor_kinds, &t->processors))
+            return false;
+    }
+    return check_ids(t);
+}
+
+/* ---- both */
+
+static heed_status finished(struct tokenizer *t, bool done, struct tokenizer **out,
+                            heed_report *report)
+{
+    const heed_status status = done ? say(report, HEED_OK, "", "") :
+                               say(report, t->status, t->field, t->message);
+
+    if (done)
+        *out = t;
+    else
+        tokenizer_destroy(t);
+    return status;
+}
+
+/* A tokenizer that may take so much memory as a file of these bytes. */
+static struct tokenizer *begin(size_t bytes)
+{
+    struct tokenizer *const t = calloc(1, sizeof *t);
+
+    if (t)
+        t->memory.left = bytes <= SIZE_MAX / 4 ? bytes + bytes / 5 + FIXED : SIZE_MAX / 2;
+    return t;
+}
+
 heed_status tokenizer_create(const char *text, size_t bytes, struct tokenizer **out,
                              heed_report *report)
 {
-    struct tokenizer *const t = calloc(1, sizeof *t);
+    struct tokenizer *const t = begin(bytes);
     struct json j;
 
     if (!t)
         return say(report, HEED_E_NOMEM, "", "no memory");
-    t->memory.left = bytes <= SIZE_MAX / 4 ? bytes + bytes / 5 + FIXED : SIZE_MAX / 2;
     json_begin(&j, text, bytes);
-    if (!read_file(t, &j)) {
-        const heed_status status = say(report, t->status, t->field, t->message);
+    return finished(t, read_file(t, &j), out, report);
+}
 
-        tokenizer_destroy(t);
-        return status;
-    }
-    *out = t;
-    return say(report, HEED_OK, "", "");
+heed_status tokenizer_create_bpe(const char *vocab, size_t vocab_bytes, const char *merges,
+                                 size_t merges_bytes, struct tokenizer **out,
+                                 heed_report *report)
+{
+    struct tokenizer *const t =
+        begin(merges_bytes <= SIZE_MAX - vocab_bytes ? vocab_bytes + merges_bytes : SIZE_MAX);
+    struct json j;
+
+    if (!t)
+        return say(report, HEED_E_NOMEM, "", "no memory");
+    json_begin(&j, vocab, vocab_bytes);
+    return finished(t, read_pair(t, &j, merges, merges_bytes), out, report);
 }
 
 void tokenizer_destroy(struct tokenizer *t)

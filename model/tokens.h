@@ -116,6 +116,7 @@ struct vocab {
     char *pool;
     struct word *words;   /* by id; holes where there is none */
     int64_t n, count;     /* one more than the largest id; tokens */
+    bool empty;           /* is there a token without bytes? The trie has none */
     double *scores;       /* Unigram: by id */
     struct trie trie;
 };
@@ -151,6 +152,9 @@ struct model {
 bool vocab_of_object(struct tokenizer *t, struct json *j);
 bool vocab_of_pairs(struct tokenizer *t, struct json *j);
 void vocab_bytes(struct model *model);
+
+/* The model BPE of a vocabulary that is read, and the lines of a merges.txt. */
+bool bpe_of_lines(struct tokenizer *t, const char *merges, size_t bytes);
 
 extern const struct model_kind model_bpe, model_wordpiece, model_unigram;
 
