@@ -12,6 +12,8 @@ static struct span part(const struct parts *parts, size_t i)
 {
     const size_t begin = i > 0 ? parts->ends[i - 1] : 0;
 
+    if (parts->ends[i] == begin)
+        return (struct span){ "", 0 };
     return (struct span){ parts->text.at + begin, parts->ends[i] - begin };
 }
 
@@ -62,7 +64,7 @@ static void shorten(struct buffer *text, size_t begin, const char *from, const c
     char *read, *write, *end, *found;
 
     if (text->bytes - begin < n)
-        return;
+        return;     /* also where there is no text at all yet */
     read = write = text->at + begin;
     end = text->at + text->bytes;
     for (found = read; (size_t)(end - found) >= n;) {

@@ -170,7 +170,8 @@ static size_t part(const unsigned char *at, const unsigned char *end, bool *whol
 
 void buffer_mend(struct buffer *buffer, const char *text, size_t bytes)
 {
-    const unsigned char *at = (const unsigned char *)text, *const end = at + bytes, *from = at;
+    const unsigned char *const begin = (const unsigned char *)(bytes > 0 ? text : "");
+    const unsigned char *at = begin, *const end = begin + bytes, *from = begin;
     bool whole;
 
     while (at < end) {
@@ -188,7 +189,8 @@ void buffer_mend(struct buffer *buffer, const char *text, size_t bytes)
 
 bool utf8_valid(const char *text, size_t bytes)
 {
-    const unsigned char *at = (const unsigned char *)text, *const end = at + bytes;
+    const unsigned char *at = (const unsigned char *)(bytes > 0 ? text : "");
+    const unsigned char *const end = at + bytes;
     bool whole = true;
 
     while (at < end && whole)

@@ -287,7 +287,8 @@ bool normalize(const struct steps *steps, const char *text, size_t bytes, struct
 
         out->text.bytes = 0;
         out->origin = in->origin;
-        steps->at[i].kind->normalize(&steps->at[i], in->text.at, in->text.bytes, out);
+        steps->at[i].kind->normalize(&steps->at[i], in->text.at ? in->text.at : "",
+                                     in->text.bytes, out);
         if (in->text.failed || out->text.failed)
             return false;
         *which ^= 1;
