@@ -25,8 +25,8 @@ static void judge(const struct tokenizer *t, const char *text, size_t bytes)
             FUZZ_REQUIRE(tokenizer_decode(t, ids[i], n[i], special, &texts[i], &sizes[i], NULL) ==
                          HEED_OK, "no text");
         }
-        FUZZ_REQUIRE(n[0] == n[1] && (n[0] == 0 || memcmp(ids[0], ids[1], n[0] * sizeof *ids[0]) == 0),
-                     "other ids");
+        FUZZ_REQUIRE(n[0] == n[1], "%zu ids, then %zu", n[0], n[1]);
+        FUZZ_REQUIRE(n[0] == 0 || memcmp(ids[0], ids[1], n[0] * sizeof *ids[0]) == 0, "other ids");
         FUZZ_REQUIRE(sizes[0] == sizes[1] && memcmp(texts[0], texts[1], sizes[0] + 1) == 0,
                      "another text");
         for (size_t i = 0; i < n[0]; i++)
@@ -102,7 +102,8 @@ size_t fuzz_seed(uint32_t number, uint8_t data[FUZZ_INPUT_MOST])
         "'stop':1}]}",
         "{'type':'BPEDecoder','suffix':'</w>'}", "null",
     };
-    static const char *const texts[] = { "ab a  b", " \xc3\x89" "a<m> b.'s 11", "\xe4\xb8\xad\xff" };
+    static const char *const texts[] = { "ab a  b", " \xc3\x89" "a<m> b.'s 11",
+                                         "\xe4\xb8\xad\xff" };
     char file[FUZZ_INPUT_MOST - 64];
     const int bytes = snprintf(
         file, sizeof file, "{'added_tokens':[{'id':9,'content':'<m>','single_word':false,"

@@ -101,24 +101,30 @@ static enum filled fill(struct trie *trie, const char *pool, const struct word *
     return FILLED;
 }
 
+/* A table of a size; TOO_SMALL: none is there. */
+static enum filled try(struct trie *trie, struct memory *memory, uint64_t room, uint32_t seed,
+                       const char *pool, const struct word *words, size_t n, bool *twice)
+{
+    *trie = (struct trie){ memory_take(memory, room, sizeof *trie->slots), (uint32_t)room, seed };
+    if (twice)
+        *twice = false;
+    if (trie->slots && fill(trie, pool, words, n, twice) == FILLED)
+        return FILLED;
+    memory_give(memory, trie->slots);
+    *trie = (struct trie){ 0 };
+    return TOO_SMALL;
+}
+
 bool trie_build(struct trie *trie, struct memory *memory, const char *pool,
                 const struct word *words, size_t n, bool *twice)
 {
     uint64_t room = (uint64_t)n * 2 + 64;
 
-    *trie = (struct trie){ 0 };
-    for (uint32_t seed = 0; seed < TRIES && room <= ROOM_MOST; seed++, room += room / 2) {
-        trie->slots = memory_take(memory, room, sizeof *trie->slots);
-        if (!trie->slots)
-            return false;
-        trie->room = (uint32_t)room;
-        trie->seed = seed;
-        if (twice)
-            *twice = false;
-        if (fill(trie, pool, words, n, twice) == FILLED)
+    for (uint32_t seed = 0; seed < TRIES && room <= ROOM_MOST; seed++, room += room / 4) {
+        if (try(trie, memory, room, seed, pool, words, n, twice) == FILLED)
             return true;
-        memory_give(memory, trie->slots);
-        *trie = (struct trie){ 0 };
+        if (memory->refused || memory->failed)
+            return false;
     }
     memory->refused = true;
     return false;
