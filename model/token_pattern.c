@@ -29,24 +29,40 @@ static bool find_text(const struct step *step, const char *at, const char *end,
     return false;
 }
 
-/* The first run of at least `least` spaces, or of white characters. */
-static bool find_run(const char *at, const char *end, size_t least, bool white,
-                     struct span *match)
+static bool is_space(uint32_t code)
+{
+    return code == ' ';
+}
+
+static bool is_line(uint32_t code)
+{
+    return code == '\n';
+}
+
+static bool is_break(uint32_t code)
+{
+    return code == '\n' || code == '\r' || code == '\t';
+}
+
+/* The first run of at least `least` characters of a kind, or a shorter one that begins with one of
+ * the kind `short_too`. */
+static bool find_run(const char *at, const char *end, size_t least, bool (*is)(uint32_t code),
+                     bool (*short_too)(uint32_t code), struct span *match)
 {
     while (at < end) {
         const char *const from = at;
+        uint32_t code, first = 0;
         size_t n = 0;
-        uint32_t code;
 
         while (at < end) {
             const size_t bytes = utf8_next(at, &code);
 
-            if (white ? !unicode_white(code) : code != ' ')
+            if (!is(code))
                 break;
+            first = n++ == 0 ? code : first;
             at += bytes;
-            n++;
         }
-        if (n >= least) {
+        if (n >= least || (n > 0 && short_too && short_too(first))) {
             *match = (struct span){ from, (size_t)(at - from) };
             return true;
         }
@@ -56,26 +72,35 @@ static bool find_run(const char *at, const char *end, size_t least, bool white,
     return false;
 }
 
-static bool find_spaces(const struct step *step, const char *at, const char *end,
-                        struct span *match)
+/* One character of a kind. */
+static bool find_one(const char *at, const char *end, bool (*is)(uint32_t code),
+                     struct span *match)
 {
-    (void)step;
-    return find_run(at, end, 1, false, match);
+    uint32_t code;
+
+    for (size_t n; at < end; at += n) {
+        n = utf8_next(at, &code);
+        if (is(code)) {
+            *match = (struct span){ at, n };
+            return true;
+        }
+    }
+    return false;
 }
 
-static bool find_two_spaces(const struct step *step, const char *at, const char *end,
-                            struct span *match)
-{
-    (void)step;
-    return find_run(at, end, 2, false, match);
-}
-
-static bool find_white(const struct step *step, const char *at, const char *end,
-                       struct span *match)
-{
-    (void)step;
-    return find_run(at, end, 1, true, match);
-}
+#define FINDER(name, call)                                                                        \
+    static bool name(const struct step *step, const char *at, const char *end,                    \
+                     struct span *match)                                                          \
+    {                                                                                             \
+        (void)step;                                                                               \
+        return call;                                                                              \
+    }
+FINDER(find_spaces, find_run(at, end, 1, is_space, NULL, match))
+FINDER(find_two_spaces, find_run(at, end, 2, is_space, NULL, match))
+FINDER(find_white, find_run(at, end, 1, unicode_white, NULL, match))
+FINDER(find_two_white, find_run(at, end, 2, unicode_white, is_break, match))
+FINDER(find_line, find_one(at, end, is_line, match))
+FINDER(find_break, find_one(at, end, is_break, match))
 
 enum class { WHITE, LETTER, NUMBER, OTHER };
 
@@ -156,6 +181,9 @@ static const struct {
     { " {2,}", find_two_spaces },
     { " +", find_spaces },
     { "\\s+", find_white },
+    { "\\n", find_line },
+    { "[\\n\\r\\t]", find_break },
+    { "\\s{2,}|[\\n\\r\\t]", find_two_white },
     { gpt2_expression, find_gpt2 },
 };
 

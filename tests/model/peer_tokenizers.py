@@ -66,7 +66,7 @@ def add_some(tok):
     return tok
 
 
-def bpe(prefix, processor, specials, **model):
+def bpe(prefix, processor, specials, add=True, **model):
     tok = Tokenizer(models.BPE(**model))
     tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
     tok.decoder = decoders.ByteLevel()
@@ -74,7 +74,7 @@ def bpe(prefix, processor, specials, **model):
         vocab_size=3000, special_tokens=specials, show_progress=False,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
     tok.post_processor = processor(tok)
-    return add_some(tok)
+    return add_some(tok) if add else tok
 
 
 def gpt2():
@@ -85,6 +85,15 @@ def roberta(prefix):
     return bpe(prefix, lambda tok: processors.RobertaProcessing(
         ("</s>", tok.token_to_id("</s>")), ("<s>", tok.token_to_id("<s>")),
         add_prefix_space=prefix), ["<s>", "<pad>", "</s>", "<unk>"])
+
+
+def pair():
+    """What two files make: the special tokens are those of BART."""
+    tok = bpe(False, lambda tok: processors.RobertaProcessing(
+        ("</s>", tok.token_to_id("</s>")), ("<s>", tok.token_to_id("<s>")),
+        add_prefix_space=False), ["<s>", "<pad>", "</s>", "<unk>", "<mask>"], add=False)
+    tok.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True, normalized=False)])
+    return tok
 
 
 def whole_words():
@@ -203,6 +212,7 @@ def white_meta(scheme="always"):
 FAMILIES = {
     "gpt2": gpt2,
     "bart": lambda: roberta(False),
+    "bart-pair": pair,
     "longformer": lambda: roberta(True),
     "whole-words": whole_words,
     "gpt2-split": split_bpe,
@@ -219,7 +229,8 @@ if sentencepiece:
                               extra=tuple(f"<extra_id_{i}>" for i in range(12))),
         "t5-first": lambda: unigram(lambda m: [m, normalizers.Strip(left=False, right=True),
                                                two_spaces("▁")], meta("first", split=False)),
-        "pegasus": lambda: unigram(lambda m: [m, two_spaces(" ")], white_meta()),
+        "pegasus": lambda: unigram(
+            lambda m: [normalizers.Replace(Regex(r"\n"), " "), m, two_spaces(" ")], white_meta()),
         "white-first": lambda: unigram(lambda m: [m], white_meta("first")),
         "xlm-roberta": lambda: unigram(lambda m: [m], white_meta(), "<s> $A </s>"),
         "unigram-bytes": lambda: unigram(lambda m: [m], meta(), fallback=True),
@@ -230,6 +241,9 @@ if sentencepiece:
         "deberta-v2": lambda: unigram(
             lambda m: [normalizers.Lowercase(), normalizers.Strip(), m, two_spaces(" ")],
             pre_tokenizers.Sequence([pre_tokenizers.Punctuation("isolated"), meta()])),
+        "deberta-v3": lambda: unigram(
+            lambda m: [normalizers.Replace(Regex(r"\s{2,}|[\n\r\t]"), " "), normalizers.NFC(),
+                       normalizers.Strip(left=False, right=True)], meta()),
         "digits": lambda: unigram(
             lambda m: [normalizers.Nmt(), normalizers.NFKC(), normalizers.NFC()],
             pre_tokenizers.Sequence([
@@ -248,6 +262,19 @@ def older(data):
             " " in part for merge in data["model"]["merges"] for part in merge):
         data["model"]["merges"] = [" ".join(merge) for merge in data["model"]["merges"]]
     return data
+
+
+def write(name, tok, folder):
+    """The files that say what a tokenizer does."""
+    data = json.loads(tok.to_str())
+    if name == "bart-pair":
+        merges = "".join(" ".join(merge) + "\n" for merge in data["model"]["merges"])
+        (folder / "vocab.json").write_text(json.dumps(data["model"]["vocab"]), encoding="utf-8")
+        (folder / "merges.txt").write_text("#version: 0.2\n" + merges, encoding="utf-8")
+        return [folder / "vocab.json", folder / "merges.txt"]
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(older(data), ensure_ascii=name == "bart"), encoding="utf-8")
+    return [path]
 
 
 # ---- texts
@@ -305,13 +332,13 @@ def folder_texts(folder):
 
 # ---- comparison
 
-def heed(program, path, texts):
+def heed(program, paths, texts):
     """Of each text: ids, ids without special tokens, the text again, and with special tokens."""
     data = b"".join(b"%d\n%s" % (len(text.encode()), text.encode()) for text in texts)
-    done = subprocess.run([program, path], input=data, stdout=subprocess.PIPE,
+    done = subprocess.run([program, *paths], input=data, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False)
     if done.returncode != 0:
-        sys.exit(f"{program} {path}: {done.stderr.decode()}")
+        sys.exit(f"{program} {paths}: {done.stderr.decode()}")
     out, at = done.stdout, 0
 
     def line():
@@ -344,8 +371,8 @@ def library(tok, texts):
     return results, spent
 
 
-def compare(name, tok, program, path, texts, what):
-    ours, our_time = heed(program, path, texts)
+def compare(name, tok, program, paths, texts, what):
+    ours, our_time = heed(program, paths, texts)
     theirs, their_time = library(tok, texts)
     wrong = [i for i, pair in enumerate(zip(ours, theirs)) if pair[0] != pair[1]]
     size = sum(len(text.encode()) for text in texts) / 1e6
@@ -377,13 +404,11 @@ def main():
     files = folder_texts(given.folder) if given.folder else []
     with tempfile.TemporaryDirectory() as work:
         for name in [given.family] if given.family else FAMILIES:
-            data = older(json.loads(FAMILIES[name]().to_str()))
-            path = pathlib.Path(work) / f"{name}.json"
-            path.write_text(json.dumps(data, ensure_ascii=name == "bart"), encoding="utf-8")
-            tok = Tokenizer.from_file(str(path))
-            wrong += compare(name, tok, given.tokens, path, texts, "strings")
+            paths = write(name, FAMILIES[name](), pathlib.Path(work))
+            tok = FAMILIES[name]() if len(paths) > 1 else Tokenizer.from_file(str(paths[0]))
+            wrong += compare(name, tok, given.tokens, paths, texts, "strings")
             if files:
-                wrong += compare(name, tok, given.tokens, path, files, "files")
+                wrong += compare(name, tok, given.tokens, paths, files, "files")
     print(f"{wrong} differ")
     return 1 if wrong and not given.all else 0
 

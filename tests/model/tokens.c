@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * tokens TOKENIZER.JSON: reads texts from standard input, each as a number of bytes, a newline and
- * the bytes, and writes for each its ids with special tokens, then those without them, in a line
- * each, then what the first become again, without and with special tokens, each as a number of
- * bytes, a newline, the bytes and a newline. tests/model/peer_tokenizers.py compares all of that.
+ * tokens TOKENIZER.JSON, or tokens VOCAB.JSON MERGES.TXT: reads texts from standard input, each as
+ * a number of bytes, a newline and the bytes, and writes for each its ids with special tokens, then
+ * those without them, in a line each, then what the first become again, without and with special
+ * tokens, each as a number of bytes, a newline, the bytes and a newline. The last line of standard
+ * error is the time that the ids took. tests/model/peer_tokenizers.py compares all of that.
  */
 #include "tokenizer.h"
 
@@ -84,28 +85,44 @@ static int compare(const struct tokenizer *t, const char *text, size_t bytes, do
     return wrong;
 }
 
-int main(int argc, char **argv)
+static struct tokenizer *made(int argc, char **argv)
 {
     heed_report report = { .size = sizeof report };
-    struct tokenizer *t;
-    size_t bytes, n;
-    double time = 0;
-    char *text = argc == 2 ? file(argv[1], &bytes) : NULL;
-    int wrong = 0;
+    struct tokenizer *t = NULL;
+    size_t bytes[2] = { 0, 0 };
+    char *const text = file(argv[1], &bytes[0]);
+    char *const merges = argc == 3 ? file(argv[2], &bytes[1]) : NULL;
+    heed_status status = HEED_E_NOT_FOUND;
 
-    if (!text) {
-        fprintf(stderr, "usage: tokens TOKENIZER.JSON\n");
+    if (text && argc == 2)
+        status = tokenizer_create(text, bytes[0], &t, &report);
+    else if (text && merges)
+        status = tokenizer_create_bpe(text, bytes[0], merges, bytes[1], &t, &report);
+    if (status != HEED_OK)
+        fprintf(stderr, "%s: %s: %s: %s\n", argv[1], heed_status_name(status), report.field,
+                report.message);
+    free(text);
+    free(merges);
+    return t;
+}
+
+int main(int argc, char **argv)
+{
+    struct tokenizer *t;
+    double time = 0;
+    int wrong = 0;
+    size_t n;
+
+    if (argc != 2 && argc != 3) {
+        fprintf(stderr, "usage: tokens TOKENIZER.JSON | tokens VOCAB.JSON MERGES.TXT\n");
         return 2;
     }
-    if (tokenizer_create(text, bytes, &t, &report) != HEED_OK) {
-        fprintf(stderr, "%s: %s: %s: %s\n", argv[1], heed_status_name(report.status),
-                report.field, report.message);
-        free(text);
+    t = made(argc, argv);
+    if (!t)
         return 1;
-    }
-    free(text);
     while (!wrong && scanf("%zu", &n) == 1 && getchar() == '\n') {
-        text = malloc(n + 1);
+        char *const text = malloc(n + 1);
+
         wrong = !text || fread(text, 1, n, stdin) != n || compare(t, text, n, &time);
         free(text);
     }
