@@ -3,7 +3,7 @@
  *
  * Classes of characters. The public tokenizers take theirs from tables of several versions of
  * Unicode (letters and numbers 16, punctuation and marks 8); these are utf8proc's, of one. What
- * differs are characters that Unicode has got between those: docs/models.md lists how many.
+ * differs are characters that Unicode has got between those: docs/decisions.md says how many.
  */
 #include "tokens.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "say.h"
 #include "tokens.h"
 
 #include <stdio.h>
@@ -9,19 +10,6 @@
 
 /* Beside what is counted, buffers of added tokens are taken while a file is read. */
 enum { FIXED = 12 << 20 };
-
-static heed_status say(heed_report *report, heed_status status, const char *field,
-                       const char *message)
-{
-    const uint32_t size = report ? report->size : 0;
-
-    if (size < sizeof *report)
-        return status;
-    *report = (heed_report){ .size = size, .status = status };
-    snprintf(report->field, sizeof report->field, "%s", field);
-    snprintf(report->message, sizeof report->message, "%s", message);
-    return status;
-}
 
 struct file {
     struct json model, normalizer, splitter, processor, decoder, added;
@@ -196,8 +184,8 @@ static bool read_pair(struct tokenizer *t, struct json *vocab, const char *merge
 static heed_status finished(struct tokenizer *t, bool done, struct tokenizer **out,
                             heed_report *report)
 {
-    const heed_status status = done ? say(report, HEED_OK, "", "") :
-                               say(report, t->status, t->field, t->message);
+    const heed_status status = done ? say(report, HEED_OK, "", 0, 0, "%s", "") :
+                               say(report, t->status, t->field, 0, 0, "%s", t->message);
 
     if (done)
         *out = t;
@@ -223,7 +211,7 @@ heed_status tokenizer_create(const char *text, size_t bytes, struct tokenizer **
     struct json j;
 
     if (!t)
-        return say(report, HEED_E_NOMEM, "", "no memory");
+        return say(report, HEED_E_NOMEM, "", 0, 0, "no memory");
     json_begin(&j, text, bytes);
     return finished(t, read_file(t, &j), out, report);
 }
@@ -237,7 +225,7 @@ heed_status tokenizer_create_bpe(const char *vocab, size_t vocab_bytes, const ch
     struct json j;
 
     if (!t)
-        return say(report, HEED_E_NOMEM, "", "no memory");
+        return say(report, HEED_E_NOMEM, "", 0, 0, "no memory");
     json_begin(&j, vocab, vocab_bytes);
     return finished(t, read_pair(t, &j, merges, merges_bytes), out, report);
 }
@@ -368,7 +356,8 @@ heed_status tokenizer_encode(const struct tokenizer *t, const char *text, size_t
     bool done;
 
     if (bytes > INT32_MAX)
-        return say(report, HEED_E_OVERFLOW, "bytes", "a text of more than 2^31 - 1 bytes");
+        return say(report, HEED_E_OVERFLOW, "bytes", INT32_MAX,
+                   bytes <= INT64_MAX ? (int64_t)bytes : INT64_MAX, "a text of more than 2^31 - 1 bytes");
     if (!valid)
         buffer_mend(&mended, text, bytes);
     done = !mended.failed && encode_all(&call, valid ? text : mended.at,
@@ -378,11 +367,11 @@ heed_status tokenizer_encode(const struct tokenizer *t, const char *text, size_t
     buffer_finish(&mended);
     if (!done) {
         free(call.ids.at);
-        return say(report, HEED_E_NOMEM, "", "no memory");
+        return say(report, HEED_E_NOMEM, "", 0, 0, "no memory");
     }
     *ids = call.ids.at;
     *n = call.ids.n;
-    return say(report, HEED_OK, "", "");
+    return say(report, HEED_OK, "", 0, 0, "%s", "");
 }
 
 heed_status tokenizer_decode(const struct tokenizer *t, const int32_t *ids, size_t n,
@@ -392,9 +381,9 @@ heed_status tokenizer_decode(const struct tokenizer *t, const int32_t *ids, size
 
     if (!decode(t, ids, n, special, &out)) {
         buffer_finish(&out);
-        return say(report, HEED_E_NOMEM, "", "no memory");
+        return say(report, HEED_E_NOMEM, "", 0, 0, "no memory");
     }
     *text = out.at;
     *bytes = out.bytes - 1;
-    return say(report, HEED_OK, "", "");
+    return say(report, HEED_OK, "", 0, 0, "%s", "");
 }
