@@ -165,7 +165,8 @@ static void put(const struct charsmap *map, const char *text, struct span part, 
     if (end <= origin)
         out->origin = out->text.bytes;
     else if (origin > 0 && out->origin == 0 && out->text.bytes > 0)
-        out->origin = utf8_next(out->text.at, &code);
+        out->origin = utf8_next(part.at, &code) == part.bytes ? out->text.bytes :
+                      utf8_next(out->text.at, &code);
 }
 
 void charsmap_apply(const struct charsmap *map, const char *text, size_t bytes, struct line *out)

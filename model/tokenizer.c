@@ -357,7 +357,8 @@ heed_status tokenizer_encode(const struct tokenizer *t, const char *text, size_t
 
     if (bytes > INT32_MAX)
         return say(report, HEED_E_OVERFLOW, "bytes", INT32_MAX,
-                   bytes <= INT64_MAX ? (int64_t)bytes : INT64_MAX, "a text of more than 2^31 - 1 bytes");
+                   bytes <= INT64_MAX ? (int64_t)bytes : INT64_MAX,
+                   "a text of more than 2^31 - 1 bytes");
     if (!valid)
         buffer_mend(&mended, text, bytes);
     done = !mended.failed && encode_all(&call, valid ? text : mended.at,
