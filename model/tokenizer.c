@@ -356,8 +356,7 @@ heed_status tokenizer_encode(const struct tokenizer *t, const char *text, size_t
     bool done;
 
     if (bytes > INT32_MAX)
-        return say(report, HEED_E_OVERFLOW, "bytes", INT32_MAX,
-                   bytes <= INT64_MAX ? (int64_t)bytes : INT64_MAX,
+        return say(report, HEED_E_OVERFLOW, "bytes", INT32_MAX, (int64_t)bytes,
                    "a text of more than 2^31 - 1 bytes");
     if (!valid)
         buffer_mend(&mended, text, bytes);

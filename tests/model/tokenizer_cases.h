@@ -268,6 +268,25 @@ static const struct tokenizer_case {
           { "\303\200\314\201\314\201 a", "6 0 2",
             "a<unk>a" },
       } },
+    { "expressions",
+      "{'normalizer':{'type':'Sequence','normalizers':[{'type':'Replace',"
+      "'pattern':{'Regex':'\\\\n'},'content':','},{'type':'Replace','pattern':{'Regex':'\\\\s{2,"
+      "}|[\\\\n\\\\r\\\\t]'},'content':' '},{'type':'Replace','pattern':{'Regex':' +'},"
+      "'content':'$'},{'type':'Replace','pattern':{'String':'aa'},'content':''}]},"
+      "'decoder':{'type':'Sequence','decoders':[{'type':'Replace','pattern':{'String':'$'},"
+      "'content':' '},{'type':'Strip','content':' ','start':1,'stop':0}]},"
+      "'model':{'type':'Unigram','unk_id':0,'vocab':[['<unk>',0.0],['\342\226\201',-3.0],['a',"
+      "-2.0],['b',-2.5],['ab',-3.0],['\342\226\201ab',-3.5],['\342\226\201a',-4.0],['aa',-3.5],"
+      "['</s>',0.0],['<extra_id_0>',0.0],[',',-3.0],['1',-5.0],['$',-6.0]],"
+      "'byte_fallback':false}}",
+      {
+          { "\na  b\011a b", "10 2 12 3 12 2 12 3",
+            ",abab" },
+          { "\011 \011 aaa", "12 2",
+            "a" },
+          { "ab b\011", "4 12 3 12",
+            "abb" },
+      } },
     { "added",
       "{'added_tokens':[{'id':13,'content':'word','single_word':true,'lstrip':false,"
       "'rstrip':false,'normalized':true,'special':false},{'id':14,'content':'<L>',"
