@@ -71,7 +71,7 @@ static bool piece(struct tokenizer *t, struct json *j, struct step *step)
 
     if (json_object(j) && json_member(j, &kind) && json_object(j))
         while (json_member(j, &key))
-            if (json_is(&key, "id") ? found++, !json_string(j, &name) : !json_skip(j))
+            if (json_is(&key, "id") ? ++found == 0 || !json_string(j, &name) : !json_skip(j))
                 break;
     more = !j->error && json_member(j, &key);
     if (j->error || more || found != 1)

@@ -234,7 +234,8 @@ static bool type_of(struct tokenizer *t, const struct json *j, const char *place
 
     if (json_object(&look))
         while (json_member(&look, &key))
-            if (json_is(&key, "type") ? found++, !json_string(&look, type) : !json_skip(&look))
+            if (json_is(&key, "type") ? ++found == 0 || !json_string(&look, type) :
+                !json_skip(&look))
                 break;
     if (look.error || found != 1) {
         json_fail(&look, found == 0 ? "no type" : "more than one type");

@@ -82,6 +82,52 @@ static const struct tokenizer_case {
           { " abc\011 ab", "16 15",
             "\304\240abc \304\240ab" },
       } },
+    { "ranks",
+      "{'model':{'type':'BPE','vocab':{'a':0,'b':1,'c':2,'d':3,'bc':4,'ab':5,'cd':6,'abc':7,"
+      "'bcd':8,'abcd':9},'merges':['b c','a b','c d','a bc','b cd','ab cd']}}",
+      {
+          { "abcd", "7 3",
+            "abc d" },
+          { "aabcbcd", "0 7 4 3",
+            "a abc bc d" },
+          { "ababcdd", "5 7 3 3",
+            "ab abc d d" },
+          { "bbccdd", "1 4 6 3",
+            "b bc cd d" },
+      } },
+    { "composed",
+      "{'normalizer':{'type':'NFC'},"
+      "'model':{'type':'BPE','unk_token':'?','vocab':{'?':0,'a':1,'e':2,'\303\251':3,"
+      "'\314\201':4,'\314\243':5,'\341\272\241':6,'\314\210':7,'i':8,'\352\260\200':9,'x':10},"
+      "'merges':[]}}",
+      {
+          { "e\314\201x", "3 10",
+            "\303\251 x" },
+          { "xa\314\201\314\243", "10 6 4",
+            "x \341\272\241 \314\201" },
+          { "a\314\243\314\201e", "6 4 2",
+            "\341\272\241 \314\201 e" },
+          { "\341\204\200\341\205\241", "9",
+            "\352\260\200" },
+      } },
+    { "decomposed",
+      "{'normalizer':{'type':'NFKD'},"
+      "'model':{'type':'BPE','unk_token':'?','vocab':{'?':0,'a':1,'e':2,'\303\251':3,"
+      "'\314\201':4,'\314\243':5,'\341\272\241':6,'\314\210':7,'i':8,'\352\260\200':9,'x':10},"
+      "'merges':[]}}",
+      {
+          { "\303\251e\314\210\314\243\314\201", "2 4 2 5 7 4",
+            "e \314\201 e \314\243 \314\210 \314\201" },
+          { "\341\272\241\314\201x\314\201\314\243", "1 5 4 10 5 4",
+            "a \314\243 \314\201 x \314\243 \314\201" },
+          { "\342\205\260a\314\210\314\243\314\210\314\243\314\210\314\243\314\210\314\243"
+            "\314\210\314\243\314\210\314\243\314\210\314\243\314\210\314\243\314\210\314\243"
+            "\314\210\314\243\314\210\314\243\314\210\314\243\314\210\314\243",
+            "8 1 5 5 5 5 5 5 5 5 5 5 5 5 5 7 7 7 7 7 7 7 7 7 7 7 7 7",
+            "i a \314\243 \314\243 \314\243 \314\243 \314\243 \314\243 \314\243 \314\243 \314\243"
+            " \314\243 \314\243 \314\243 \314\243 \314\210 \314\210 \314\210 \314\210 \314\210 "
+            "\314\210 \314\210 \314\210 \314\210 \314\210 \314\210 \314\210 \314\210" },
+      } },
     { "bytes instead",
       "{'normalizer':{'type':'Sequence','normalizers':[{'type':'Prepend',"
       "'prepend':'\342\226\201'},{'type':'Replace','pattern':{'String':' '},"
@@ -116,12 +162,14 @@ static const struct tokenizer_case {
             "??ab" },
       } },
     { "wordpiece",
-      "{'added_tokens':[{'id':0,'content':'[PAD]','single_word':false,'lstrip':false,"
-      "'rstrip':false,'normalized':false,'special':true},{'id':1,'content':'[UNK]',"
+      "{'added_tokens':[{'id':22,'content':'do not','single_word':false,'lstrip':false,"
+      "'rstrip':false,'normalized':false,'special':false},{'id':0,'content':'[PAD]',"
       "'single_word':false,'lstrip':false,'rstrip':false,'normalized':false,'special':true},"
-      "{'id':2,'content':'[CLS]','single_word':false,'lstrip':false,'rstrip':false,"
-      "'normalized':false,'special':true},{'id':3,'content':'[SEP]','single_word':false,"
-      "'lstrip':false,'rstrip':false,'normalized':false,'special':true}],"
+      "{'id':1,'content':'[UNK]','single_word':false,'lstrip':false,'rstrip':false,"
+      "'normalized':false,'special':true},{'id':2,'content':'[CLS]','single_word':false,"
+      "'lstrip':false,'rstrip':false,'normalized':false,'special':true},{'id':3,"
+      "'content':'[SEP]','single_word':false,'lstrip':false,'rstrip':false,'normalized':false,"
+      "'special':true}],"
       "'normalizer':{'type':'BertNormalizer','clean_text':true,'handle_chinese_chars':true,"
       "'strip_accents':null,'lowercase':true},"
       "'pre_tokenizer':{'type':'BertPreTokenizer'},"
@@ -134,7 +182,7 @@ static const struct tokenizer_case {
       "'model':{'type':'WordPiece','unk_token':'[UNK]','continuing_subword_prefix':'##',"
       "'max_input_chars_per_word':100,'vocab':{'[PAD]':0,'[UNK]':1,'[CLS]':2,'[SEP]':3,'un':4,"
       "'##aff':5,'##able':6,'a':7,'##b':8,'##bc':9,'\344\270\255':10,'!':11,'.':12,'\303\251':13,"
-      "'e':14,'##e':15,'x':16,'naive':17,'\\u0027':18,'##s':19,'it':20}}}",
+      "'e':14,'##e':15,'x':16,'naive':17,'\\u0027':18,'##s':19,'it':20,'##\303\251':21}}}",
       {
           { "Unaffable abc!", "2 4 5 6 7 9 11 3",
             "unaffable abc!" },
@@ -142,14 +190,18 @@ static const struct tokenizer_case {
             "a \344\270\255 a naive e" },
           { "it's\001 zz [SEP] x.", "2 20 18 1 1 3 16 12 3",
             "it ' x." },
+          { "a do not\357\277\275 a", "2 7 22 7 3",
+            "a don't a" },
       } },
     { "wordpiece with case",
-      "{'added_tokens':[{'id':0,'content':'[PAD]','single_word':false,'lstrip':false,"
-      "'rstrip':false,'normalized':false,'special':true},{'id':1,'content':'[UNK]',"
+      "{'added_tokens':[{'id':22,'content':'do not','single_word':false,'lstrip':false,"
+      "'rstrip':false,'normalized':false,'special':false},{'id':0,'content':'[PAD]',"
       "'single_word':false,'lstrip':false,'rstrip':false,'normalized':false,'special':true},"
-      "{'id':2,'content':'[CLS]','single_word':false,'lstrip':false,'rstrip':false,"
-      "'normalized':false,'special':true},{'id':3,'content':'[SEP]','single_word':false,"
-      "'lstrip':false,'rstrip':false,'normalized':false,'special':true}],"
+      "{'id':1,'content':'[UNK]','single_word':false,'lstrip':false,'rstrip':false,"
+      "'normalized':false,'special':true},{'id':2,'content':'[CLS]','single_word':false,"
+      "'lstrip':false,'rstrip':false,'normalized':false,'special':true},{'id':3,"
+      "'content':'[SEP]','single_word':false,'lstrip':false,'rstrip':false,'normalized':false,"
+      "'special':true}],"
       "'normalizer':{'type':'BertNormalizer','clean_text':true,'handle_chinese_chars':true,"
       "'strip_accents':false,'lowercase':false},"
       "'pre_tokenizer':{'type':'BertPreTokenizer'},"
@@ -158,10 +210,12 @@ static const struct tokenizer_case {
       "'model':{'type':'WordPiece','unk_token':'[UNK]','continuing_subword_prefix':'##',"
       "'max_input_chars_per_word':4,'vocab':{'[PAD]':0,'[UNK]':1,'[CLS]':2,'[SEP]':3,'un':4,"
       "'##aff':5,'##able':6,'a':7,'##b':8,'##bc':9,'\344\270\255':10,'!':11,'.':12,'\303\251':13,"
-      "'e':14,'##e':15,'x':16,'naive':17,'\\u0027':18,'##s':19,'it':20}}}",
+      "'e':14,'##e':15,'x':16,'naive':17,'\\u0027':18,'##s':19,'it':20,'##\303\251':21}}}",
       {
           { "Unaff abbc x.", "2 1 7 8 9 16 12 3",
             "abbc x ." },
+          { "\303\251\303\251\303\251", "2 13 21 21 3",
+            "\303\251\303\251\303\251" },
           { "\303\251 e\314\201 abbbb", "2 13 1 1 3",
             "\303\251" },
       } },
@@ -192,6 +246,24 @@ static const struct tokenizer_case {
             "a b" },
           { "aaaaa", "6 7 7 8",
             "aaaaa" },
+      } },
+    { "ties",
+      "{'pre_tokenizer':{'type':'Metaspace','replacement':'\342\226\201',"
+      "'prepend_scheme':'never','split':true},"
+      "'decoder':{'type':'Metaspace','replacement':'\342\226\201','prepend_scheme':'never',"
+      "'split':true},"
+      "'model':{'type':'Unigram','unk_id':0,'vocab':[['<unk>',0.0],['\342\226\201',-3.0],['a',"
+      "-2.0],['b',-2.5],['ab',-3.0],['\342\226\201ab',-3.5],['\342\226\201a',-4.0],['aa',-3.5],"
+      "['</s>',0.0],['<extra_id_0>',0.0],[',',-3.0],['1',-5.0],['$',-6.0],['bb',-5.0],['zy',"
+      "-14.0],['yq',-1.0],['q',-6.0],['y',-3.0],['1a',-1.0],['a1',-1.0],['11',-1.0],['$$',-1.0],"
+      "['$a',-1.0],['a$',-1.0],[',a',-1.0],['a,',-1.0],[',,',-1.0]],'byte_fallback':false}}",
+      {
+          { "abb bb", "4 3 1 13",
+            "abb bb" },
+          { "zyq", "14 16",
+            "zyq" },
+          { " bb ab", "1 13 5",
+            " bb ab" },
       } },
     { "unigram, first",
       "{'added_tokens':[{'id':9,'content':'<extra_id_0>','single_word':false,'lstrip':false,"
@@ -296,7 +368,8 @@ static const struct tokenizer_case {
       "'lstrip':false,'rstrip':false,'normalized':true,'special':false},{'id':17,'content':'ab',"
       "'single_word':false,'lstrip':false,'rstrip':false,'normalized':false,'special':false},"
       "{'id':18,'content':'abab','single_word':false,'lstrip':false,'rstrip':false,"
-      "'normalized':false,'special':false}],"
+      "'normalized':false,'special':false},{'id':19,'content':'\\t','single_word':false,"
+      "'lstrip':false,'rstrip':true,'normalized':false,'special':false}],"
       "'normalizer':{'type':'Lowercase'},"
       "'pre_tokenizer':{'type':'Metaspace','replacement':'\342\226\201',"
       "'prepend_scheme':'always','split':true},"
@@ -315,6 +388,8 @@ static const struct tokenizer_case {
             "\303\244b \303\244b ab abab ababab" },
           { "<l> WORD", "1 0 1 13",
             "<unk> word" },
+          { "a\011\011 b", "6 18 18 1 3",
+            "a\011\011 b" },
       } },
     { "splits",
       "{'normalizer':{'type':'Sequence','normalizers':[{'type':'NFD'},{'type':'StripAccents'},"
@@ -326,15 +401,16 @@ static const struct tokenizer_case {
       "{'type':'CharDelimiterSplit','delimiter':' '}]},"
       "'model':{'type':'Unigram','unk_id':0,'vocab':[['<unk>',0.0],['\342\226\201',-3.0],['a',"
       "-2.0],['b',-2.5],['ab',-3.0],['\342\226\201ab',-3.5],['\342\226\201a',-4.0],['aa',-3.5],"
-      "['</s>',0.0],['<extra_id_0>',0.0],[',',-3.0],['1',-5.0],['$',-6.0]],"
-      "'byte_fallback':false}}",
+      "['</s>',0.0],['<extra_id_0>',0.0],[',',-3.0],['1',-5.0],['$',-6.0],['bb',-5.0],['zy',"
+      "-14.0],['yq',-1.0],['q',-6.0],['y',-3.0],['1a',-1.0],['a1',-1.0],['11',-1.0],['$$',-1.0],"
+      "['$a',-1.0],['a$',-1.0],[',a',-1.0],['a,',-1.0],[',,',-1.0]],'byte_fallback':false}}",
       {
-          { "aa,,aa1aa11aa", "7 10 10 7 11 7 11 11 7",
-            "aa , , aa 1 aa 1 1 aa" },
-          { "a$$a $ab", "2 12 12 2 12 4",
-            "a $ $ a $ ab" },
-          { "\303\241,b", "2 10 3",
-            "a , b" },
+          { "aa,,aa1aa11aa", "2 25 10 7 18 2 11 18 2",
+            "a a, , aa 1a a 1 1a a" },
+          { "a$$a $ab", "2 21 2 12 4",
+            "a $$ a $ ab" },
+          { "\303\241,b", "25 3",
+            "a, b" },
       } },
 };
 
