@@ -29,7 +29,6 @@ static const struct field {
     { "feed_forward_proj", AT(act), WORD, 0, 0 },
     { "encoder_attention_type", AT(attention), WORD, 0, 0 },
     { "attention_type", AT(attention), WORD, 0, 0 },
-    { "sparsity_type", AT(sparsity), WORD, 0, 0 },
     { "vocab_size", AT(vocab), INT, 1, ID },
     { "d_model", AT(model), INT, 1, EXTENT },
     { "hidden_size", AT(model), INT, 1, EXTENT },
@@ -57,13 +56,13 @@ static const struct field {
     { "local_radius", AT(radius), INT, 1, ID },
     { "global_block_size", AT(side_block), INT, 1, ID },
     { "block_size", AT(block), INT, 1, ID },
-    { "sparse_block_size", AT(sparse_block), INT, 0, ID },
-    { "sparsity_factor", AT(factor), INT, 1, ID },
     { "num_global_tokens", AT(globals), INT, 0, EXTENT },
     { "num_random_blocks", AT(random_blocks), INT, 0, EXTENT },
     { "max_relative_positions", AT(relative_positions), INT, -1, ID },
     { "position_buckets", AT(position_buckets), INT, -1, ID },
     { "pos_att_type", AT(relative), WORD, 0, 0 },
+    { "norm_rel_ebd", AT(places_norm), WORD, 0, 0 },
+    { "conv_kernel_size", AT(convolution), INT, 0, ID },
     { "relative_attention", AT(relative_attention), BOOL, 0, 0 },
     { "share_att_key", AT(share_keys), BOOL, 0, 0 },
     { "position_biased_input", AT(position_input), BOOL, 0, 0 },
@@ -86,10 +85,7 @@ static const struct field {
     { "scale_decoder_outputs", AT(scale_outputs), BOOL, 0, 0 },
     { "tie_word_embeddings", AT(tied), BOOL, 0, 0 },
     { "stagger_local_blocks", AT(stagger), BOOL, 0, 0 },
-    { "mask_first_token", AT(mask_first), BOOL, 0, 0 },
-    { "pool_with_global", AT(pool_with_global), BOOL, 0, 0 },
-    { "adaptive", AT(adaptive), BOOL, 0, 0 },
-    { "normalize_embedding", AT(embedding_norm), BOOL, 0, 0 },
+    { "use_bias", AT(use_bias), BOOL, 0, 0 },
 #undef AT
 };
 
@@ -100,13 +96,12 @@ void config_defaults(struct config *config)
         .decoder_hidden = CONFIG_ABSENT, .positions = CONFIG_ABSENT,
         .decoder_positions = CONFIG_ABSENT, .n_windows = CONFIG_ABSENT, .buckets = 32,
         .max_distance = 128, .radius = 127, .side_block = 16, .block = CONFIG_ABSENT,
-        .sparse_block = CONFIG_ABSENT, .factor = 2,
-        .globals = 1, .random_blocks = 3, .relative_positions = CONFIG_ABSENT,
+        .globals = 0, .random_blocks = 3, .relative_positions = CONFIG_ABSENT,
         .position_buckets = CONFIG_ABSENT, .pad = CONFIG_ABSENT, .bos = CONFIG_ABSENT,
         .eos = CONFIG_ABSENT, .start = CONFIG_ABSENT, .forced_bos = CONFIG_ABSENT,
         .forced_eos = CONFIG_ABSENT, .beams = 1, .max_length = CONFIG_ABSENT,
         .max_new = CONFIG_ABSENT, .eps = CONFIG_ABSENT, .length_penalty = 1, .tied = true,
-        .scale_outputs = true, .stagger = true, .position_input = true, .embedding_norm = true,
+        .scale_outputs = true, .stagger = true, .position_input = true,
     };
 }
 

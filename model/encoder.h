@@ -13,8 +13,6 @@ struct attention {
     enum mechanism mechanism;
     int64_t window;            /* SEES_LONGFORMER: on each side; 0: the layers' own. */
     int64_t globals;           /* First tokens that see and are seen by all. */
-    int64_t block, sparse_block, factor; /* SEES_LSG; 0: defaults. */
-    uint32_t sparsity;
 };
 
 /* HEED_E_VALUE an id that the model does not have, or more tokens than it has positions. */

@@ -17,6 +17,8 @@ const struct role layer_roles[LAYER_ROLES] = {
     [ROLE_GLOBAL_K] = { OF_INNER, OF_MODEL },
     [ROLE_GLOBAL_V] = { OF_INNER, OF_MODEL },
     [ROLE_SIDE_NORM] = { OF_MODEL, OF_NONE },
+    [ROLE_PLACES_K] = { OF_INNER, OF_MODEL },
+    [ROLE_PLACES_Q] = { OF_INNER, OF_MODEL },
     [ROLE_CROSS_Q] = { OF_INNER, OF_MODEL },
     [ROLE_CROSS_K] = { OF_INNER, OF_MODEL },
     [ROLE_CROSS_V] = { OF_INNER, OF_MODEL },
@@ -36,6 +38,8 @@ const struct role stack_roles[STACK_ROLES] = {
     [ROLE_FINAL_NORM] = { OF_MODEL, OF_NONE },
     [ROLE_TABLE] = { OF_BUCKETS, OF_HEADS },
     [ROLE_SIDE_TABLE] = { OF_BUCKETS, OF_HEADS },
+    [ROLE_PLACES] = { OF_ANY, OF_MODEL },
+    [ROLE_PLACES_NORM] = { OF_MODEL, OF_NONE },
     [ROLE_GLOBALS] = { OF_ANY, OF_MODEL },
 };
 
@@ -97,6 +101,32 @@ static const struct stack_names pegasus_decoder = {
     "decoder.", "layers.%d.", { BART_SELF, BART_CROSS }, { PEGASUS_WHOLE },
 };
 
+/* Pegasus-X has rows of its own before the text (Phang et al. 2022). */
+static const struct stack_names pegasus_x_encoder = {
+    "encoder.", "layers.%d.", { BART_SELF, [ROLE_SIDE_NORM] = "global_self_attn_layer_norm" },
+    { [ROLE_TOKENS] = "embed_tokens", [ROLE_GLOBALS] = "embed_global",
+      [ROLE_FINAL_NORM] = "layer_norm" },
+};
+static const struct stack_names pegasus_x_decoder = {
+    "decoder.", "layers.%d.", { BART_SELF, BART_CROSS },
+    { [ROLE_TOKENS] = "embed_tokens", [ROLE_FINAL_NORM] = "layer_norm" },
+};
+
+/* BigBird's encoder before BART's decoder; their first norm stands last (Zaheer et al. 2020). */
+#define BIGBIRD_PEGASUS_WHOLE                                                                      \
+    [ROLE_TOKENS] = "embed_tokens", [ROLE_POSITIONS] = "embed_positions",                          \
+    [ROLE_FINAL_NORM] = "layernorm_embedding"
+static const struct stack_names bigbird_pegasus_encoder = {
+    "encoder.",
+    "layers.%d.",
+    { [ROLE_Q] = "self_attn.self.query", [ROLE_K] = "self_attn.self.key",
+      [ROLE_V] = "self_attn.self.value", [ROLE_O] = "self_attn.output", BART_REST },
+    { BIGBIRD_PEGASUS_WHOLE },
+};
+static const struct stack_names bigbird_pegasus_decoder = {
+    "decoder.", "layers.%d.", { BART_SELF, BART_CROSS }, { BIGBIRD_PEGASUS_WHOLE },
+};
+
 /* ---- T5 (Raffel et al. 2020) ---- */
 
 #define T5_LAYER(self, behind)                                                                     \
@@ -140,11 +170,13 @@ static const struct stack_names longt5_global = {
 
 /* ---- BERT and its kin (Devlin et al. 2019) ---- */
 
+#define BERT_REST                                                                                  \
+    [ROLE_O] = "attention.output.dense", [ROLE_NORM] = "attention.output.LayerNorm",               \
+    [ROLE_UP] = "intermediate.dense", [ROLE_DOWN] = "output.dense",                                \
+    [ROLE_LAST_NORM] = "output.LayerNorm"
 #define BERT_LAYER                                                                                 \
     [ROLE_Q] = "attention.self.query", [ROLE_K] = "attention.self.key",                            \
-    [ROLE_V] = "attention.self.value", [ROLE_O] = "attention.output.dense",                        \
-    [ROLE_NORM] = "attention.output.LayerNorm", [ROLE_UP] = "intermediate.dense",                  \
-    [ROLE_DOWN] = "output.dense", [ROLE_LAST_NORM] = "output.LayerNorm"
+    [ROLE_V] = "attention.self.value", BERT_REST
 #define BERT_WHOLE                                                                                 \
     [ROLE_TOKENS] = "embeddings.word_embeddings",                                                  \
     [ROLE_POSITIONS] = "embeddings.position_embeddings",                                           \
@@ -163,6 +195,17 @@ static const struct stack_names longformer_encoder = {
     { BERT_WHOLE },
 };
 
+/* He et al. 2021, version 2 of their code. */
+static const struct stack_names deberta_encoder = {
+    "",
+    "encoder.layer.%d.",
+    { BERT_REST, [ROLE_Q] = "attention.self.query_proj", [ROLE_K] = "attention.self.key_proj",
+      [ROLE_V] = "attention.self.value_proj", [ROLE_PLACES_K] = "attention.self.pos_key_proj",
+      [ROLE_PLACES_Q] = "attention.self.pos_query_proj" },
+    { BERT_WHOLE, [ROLE_PLACES] = "encoder.rel_embeddings",
+      [ROLE_PLACES_NORM] = "encoder.LayerNorm" },
+};
+
 /* ---- the families ---- */
 
 static const struct family families[] = {
@@ -174,6 +217,9 @@ static const struct family families[] = {
       &mbart_decoder, "lm_head", "final_logits_bias", 1e-5 },
     { "pegasus", { "model.", "" }, TRAIT_BIASES | TRAIT_NORM_FIRST | TRAIT_SINUSOIDS, SEES_ALL, 0,
       &pegasus_encoder, &pegasus_decoder, "lm_head", "final_logits_bias", 1e-5 },
+    { "pegasus_x", { "model.", "" }, TRAIT_BIASES | TRAIT_NORM_FIRST | TRAIT_SINUSOIDS |
+      TRAIT_PLAIN_MAPS | TRAIT_SLOWEST, SEES_PEGASUS_X, 0, &pegasus_x_encoder, &pegasus_x_decoder,
+      "lm_head", NULL, 1e-5 },
     { "t5", { "" }, TRAIT_NORM_FIRST | TRAIT_RMS | TRAIT_RELATIVE | TRAIT_SCALED, SEES_ALL, 0,
       &t5_encoder, &t5_decoder, "lm_head", NULL, 1e-6 },
     { "longt5", { "" }, TRAIT_NORM_FIRST | TRAIT_RMS | TRAIT_RELATIVE | TRAIT_SCALED, SEES_LONGT5,
@@ -184,6 +230,13 @@ static const struct family families[] = {
       NULL, NULL, 1e-12 },
     { "longformer", { "longformer.", "" }, TRAIT_BIASES | TRAIT_TYPES, SEES_LONGFORMER, 2,
       &longformer_encoder, NULL, NULL, NULL, 1e-12 },
+    { "big_bird", { "bert.", "" }, TRAIT_BIASES | TRAIT_TYPES, SEES_BIGBIRD, 0, &bert_encoder,
+      NULL, NULL, NULL, 1e-12 },
+    { "bigbird_pegasus", { "model.", "" }, TRAIT_BIASES | TRAIT_NORM_FIRST | TRAIT_PLAIN_MAPS,
+      SEES_BIGBIRD, 0, &bigbird_pegasus_encoder, &bigbird_pegasus_decoder, "lm_head",
+      "final_logits_bias", 1e-5 },
+    { "deberta-v2", { "deberta.", "" }, TRAIT_BIASES | TRAIT_TYPES, SEES_DEBERTA, 0,
+      &deberta_encoder, NULL, NULL, NULL, 1e-7 },
 };
 
 const struct family *family_find(const char *name)

@@ -20,6 +20,8 @@ enum layer_role {
     ROLE_GLOBAL_K,
     ROLE_GLOBAL_V,
     ROLE_SIDE_NORM,            /* Of the sums of LongT5, of the global tokens of Pegasus-X. */
+    ROLE_PLACES_K,             /* Of DeBERTa's relative positions. */
+    ROLE_PLACES_Q,
     ROLE_CROSS_Q,
     ROLE_CROSS_K,
     ROLE_CROSS_V,
@@ -41,6 +43,8 @@ enum stack_role {
     ROLE_FINAL_NORM,           /* Behind the last layer. */
     ROLE_TABLE,                /* Of relative positions, [buckets][heads]. */
     ROLE_SIDE_TABLE,
+    ROLE_PLACES,               /* Rows for relative positions, and their norm. */
+    ROLE_PLACES_NORM,
     ROLE_GLOBALS,              /* Rows that stand before the text. */
     STACK_ROLES
 };
@@ -58,9 +62,9 @@ enum mechanism {
     SEES_ALL,
     SEES_LONGFORMER,
     SEES_LONGT5,               /* Windows, with `transient-global` sums besides. */
-    SEES_LSG,
     SEES_PEGASUS_X,
-    SEES_BIGBIRD
+    SEES_BIGBIRD,
+    SEES_DEBERTA
 };
 
 enum {
@@ -70,7 +74,9 @@ enum {
     TRAIT_SINUSOIDS = 8u,      /* Positions that are computed. */
     TRAIT_RELATIVE = 16u,      /* Buckets of T5, and no scale of the scores. */
     TRAIT_SCALED = 32u,        /* Tied logits are scaled by 1 / sqrt(model). */
-    TRAIT_TYPES = 64u
+    TRAIT_TYPES = 64u,
+    TRAIT_PLAIN_MAPS = 128u,   /* Those of attention have no biases. */
+    TRAIT_SLOWEST = 256u       /* The slowest sinusoid turns by exactly 1 / 10000. */
 };
 
 struct stack_names {

@@ -12,13 +12,23 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: heed-model info DIR\n"
-    "       heed-model states|logits|generate DIR [OPTIONS] < IDS\n"
+    "usage: heed-model COMMAND DIR [OPTION]... < INPUT\n"
     "\n"
-    "IDS are numbers of tokens with white space between them, those that begin and end texts\n"
-    "included. states writes the encoder's rows, logits those of --next, as binary32 of this\n"
-    "machine; generate writes ids.\n"
+    "Runs the encoder or the encoder-decoder of DIR, a folder with config.json, model.safetensors\n"
+    "and tokenizer.json, on what is read from standard input.\n"
     "\n"
+    "Commands:\n"
+    "  info                 what the model is; reads nothing\n"
+    "  write                a text to what the model writes about it: its summary, if it was\n"
+    "                       trained for that\n"
+    "  tokens               a text to its ids\n"
+    "  states               ids to the encoder's rows, binary32 of this machine\n"
+    "  logits               ids to the rows of --next, binary32 of this machine\n"
+    "  generate             ids to ids\n"
+    "\n"
+    "Ids are numbers with white space between them, those that begin and end texts included.\n"
+    "\n"
+    "Options:\n"
     "  --device NAME        cpu, reference, opencl:0, ... (heed-info lists them)\n"
     "  --threads N          of a host device; 0: as many as there are processors\n"
     "  --weights TYPE       what matrices become: f32, f16, bf16, q8_0, q4_0\n"
@@ -45,6 +55,8 @@ struct session {
     heed_model_props props;
     int32_t *ids;
     int64_t n;
+    char *text;
+    size_t bytes;
     heed_report why;
 };
 
@@ -208,6 +220,50 @@ static int parse_ids(const char *text, int32_t **ids, int64_t *n)
     return *n ? 0 : complain("--next wants %s", "ids");
 }
 
+/* ---- texts ---- */
+
+static int read_text(struct session *s)
+{
+    size_t room = 0, got = 1;
+
+    while (got > 0) {
+        if (s->bytes == room) {
+            char *grown;
+
+            room = room ? 2 * room : 1 << 16;
+            grown = realloc(s->text, room);
+            if (!grown)
+                return complain("no memory for %s", "the text");
+            s->text = grown;
+        }
+        got = fread(s->text + s->bytes, 1, room - s->bytes, stdin);
+        s->bytes += got;
+    }
+    return ferror(stdin) ? complain("standard input: %s", strerror(errno)) : 0;
+}
+
+/* The ids of the text that was read, as many as the model has positions for. */
+static int tokenize(struct session *s, int64_t most)
+{
+    int64_t n = 0;
+
+    if (heed_model_tokens(s->model, s->text, s->bytes, 0, NULL, 0, &n, &s->why) < 0 &&
+        s->why.status != HEED_E_SHAPE)
+        return failed(s);
+    s->ids = malloc(((size_t)n + 1) * sizeof *s->ids);
+    if (!s->ids)
+        return complain("no memory for %s", "ids");
+    if (heed_model_tokens(s->model, s->text, s->bytes, 0, s->ids, n, &s->n, &s->why) < 0)
+        return failed(s);
+    if (s->n > most) {
+        fprintf(stderr, "heed-model: the text has %lld tokens, of which the first %lld are read\n",
+                (long long)s->n, (long long)most);
+        s->ids[most - 1] = s->ids[s->n - 1];
+        s->n = most;
+    }
+    return s->n ? 0 : complain("there is no %s", "text");
+}
+
 /* ---- commands ---- */
 
 static int write_floats(const float *x, int64_t n)
@@ -286,12 +342,64 @@ static int generate(struct session *s)
     return 0;
 }
 
+static int tokens(struct session *s)
+{
+    const int status = tokenize(s, INT64_MAX);
+
+    for (int64_t i = 0; !status && i < s->n; i++)
+        printf("%d%c", s->ids[i], i + 1 < s->n ? ' ' : '\n');
+    return status;
+}
+
+/* What comes out of a model reaches a terminal: control characters do not. */
+static int put_text(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text >= ' ' || *text == '\n' || *text == '\t')
+            putchar(*text);
+    return putchar('\n') == EOF || fflush(stdout) ? complain("standard output: %s",
+                                                              strerror(errno)) : 0;
+}
+
+static int write_text(struct session *s)
+{
+    enum { ROOM = 1 << 16 };
+    int32_t *out;
+    int64_t n = 0;
+    uint64_t bytes = 0;
+    char *text = NULL;
+    int status = tokenize(s, s->props.positions);
+
+    if (status)
+        return status;
+    out = malloc(ROOM * sizeof *out);
+    if (!out)
+        return complain("no memory for %s", "ids");
+    if (heed_model_generate(s->model, s->queue, s->ids, s->n, &s->options->generate, out, ROOM,
+                            &n, &s->why) < 0)
+        status = failed(s);
+    if (!status && heed_model_text(s->model, out, n, 0, NULL, 0, &bytes, &s->why) < 0 &&
+        s->why.status != HEED_E_SHAPE)
+        status = failed(s);
+    if (!status && !(text = malloc(bytes + 1)))
+        status = complain("no memory for %s", "the text");
+    if (!status)
+        status = heed_model_text(s->model, out, n, 0, text, bytes + 1, &bytes, &s->why) < 0
+               ? failed(s) : put_text(text);
+    free(text);
+    free(out);
+    return status;
+}
+
+enum { READS_NOTHING, READS_IDS, READS_TEXT };
+
 static const struct command {
     const char *name;
     int (*run)(struct session *s);
-    int ids;
-} commands[] = { { "info", info, 0 }, { "states", states, 1 }, { "logits", logits, 1 },
-                 { "generate", generate, 1 } };
+    int reads;
+} commands[] = { { "info", info, READS_NOTHING },  { "write", write_text, READS_TEXT },
+                 { "tokens", tokens, READS_TEXT }, { "states", states, READS_IDS },
+                 { "logits", logits, READS_IDS },  { "generate", generate, READS_IDS } };
 
 static heed_status begin(struct session *s)
 {
@@ -332,13 +440,16 @@ int main(int argc, char **argv)
             command = &commands[i];
     if (!command)
         return complain("there is no command %s", options.command);
-    if (command->ids)
+    if (command->reads == READS_IDS)
         status = read_ids(stdin, &s.ids, &s.n);
+    else if (command->reads == READS_TEXT)
+        status = read_text(&s);
     if (!status)
         status = begin(&s) < 0 ? failed(&s) : command->run(&s);
     heed_model_close(s.model);
     heed_queue_destroy(s.queue);
     heed_runtime_destroy(s.runtime);
+    free(s.text);
     free(s.ids);
     return status;
 }

@@ -1,19 +1,14 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <heed/model.h>
+#include "model.h"
 
-#include "encoder.h"
 #include "generate.h"
 #include "say.h"
+#include "tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct heed_model {
-    struct parameters p;
-    struct attention attention;
-};
 
 /* A sized struct of the caller's over `to`, which has the defaults: the rules of heed/heed.h. */
 static heed_status sized(const void *from, size_t most, void *to, heed_report *report)
@@ -111,17 +106,21 @@ heed_status heed_model_open(heed_queue *queue, const char *folder,
                                                .globals = 1 };
         status = parse_attention(options.attention, &model->attention, report);
     }
-    if (status < 0)
+    if (status < 0) {
         heed_model_close(model);
-    else
-        *out = model;
-    return status;
+        return status;
+    }
+    model_read_tokenizer(model, folder);
+    *out = model;
+    return HEED_OK;
 }
 
 void heed_model_close(heed_model *model)
 {
     if (model && model->p.family)
         weights_free(&model->p);
+    if (model)
+        tokenizer_destroy(model->tokenizer);
     free(model);
 }
 

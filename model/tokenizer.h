@@ -18,14 +18,30 @@
 struct tokenizer;
 
 /**
- * Reads `bytes` bytes of a tokenizer.json, which are not looked at after it.
+ * Reads `bytes` bytes of a tokenizer.json, which are not looked at after it. Truncation and padding
+ * that the file asks for are left out. Ids are those of the public library `tokenizers` 0.23: where
+ * the ids that a file gives added tokens are others than the library gives them, so are these.
  * @return HEED_OK; HEED_E_VALUE what the file says makes no sense: the report's field is the place
  *   ("model.vocab", "pre_tokenizer.type"), its message says what is wrong; HEED_E_UNSUPPORTED a
- *   kind of model, normalizer, pre-tokenizer, post-processor or decoder that is not known here;
- *   HEED_E_NOMEM.
+ *   kind of model, normalizer, pre-tokenizer, post-processor or decoder, or a regular expression,
+ *   that is not known here, more than 2^21 tokens, 2^20 merges, 2^16 added tokens or 64 steps of
+ *   a kind, a token of more than 1024 bytes, or a file that would take more memory than 1.2 times
+ *   its size and 16 MiB; HEED_E_NOMEM. On an error nothing is written but the report.
  */
 heed_status tokenizer_create(const char *json, size_t bytes, struct tokenizer **out,
                              heed_report *report);
+
+/**
+ * Reads what was published before there was a tokenizer.json: vocab.json, an object of tokens and
+ * their ids, and merges.txt, a merge in a line. What it makes is what the file would say: of a
+ * vocabulary with <s> and </s> BART's and RoBERTa's, which stand around a text, of another one
+ * GPT-2's. The special tokens are those of <s>, <pad>, </s>, <unk>, <mask> and <|endoftext|> that
+ * the vocabulary has; <mask> takes white characters before it along.
+ * @return as tokenizer_create(), of which the two together are the file.
+ */
+heed_status tokenizer_create_bpe(const char *vocab, size_t vocab_bytes, const char *merges,
+                                 size_t merges_bytes, struct tokenizer **out,
+                                 heed_report *report);
 void tokenizer_destroy(struct tokenizer *tokenizer);
 
 /* One more than the largest id. */

@@ -3,6 +3,7 @@
  */
 #include "weights.h"
 
+#include "chance.h"
 #include "loading.h"
 #include "say.h"
 
@@ -11,24 +12,37 @@
 
 /* ---- stacks ---- */
 
+/* Parts that config.json takes from a family. */
+static bool absent_part(const struct config *c, int role, bool gated)
+{
+    const bool places = c->relative_attention && !c->share_keys;
+
+    return (role == ROLE_GATE && !gated) ||
+           (role == ROLE_PLACES_K && !(places && strstr(c->relative, "c2p"))) ||
+           (role == ROLE_PLACES_Q && !(places && strstr(c->relative, "p2c")));
+}
+
 static heed_status take_layer(struct loading *l, struct stack *stack, int64_t which)
 {
-    const bool biases = l->p->family->traits & TRAIT_BIASES;
+    const uint32_t traits = l->p->family->traits;
     char layer[CHECKPOINT_NAME], name[CHECKPOINT_NAME];
     heed_status status = HEED_OK;
 
     layer_name(layer, stack->names->layer, which);
     l->dtype = l->options->dtype;
     for (int role = 0; role < LAYER_ROLES && status >= 0; role++) {
+        const bool attends = role != ROLE_UP && role != ROLE_GATE && role != ROLE_DOWN &&
+                             layer_roles[role].columns != OF_NONE;
+        const bool biased = traits & TRAIT_BIASES && !(attends && (traits & TRAIT_PLAIN_MAPS));
         const char *part = stack->names->parts[role];
         const char *more = "";
 
-        if (!part || (role == ROLE_GATE && !l->p->gated))
+        if (!part || absent_part(&l->p->config, role, l->p->gated))
             continue;
         if (role == ROLE_UP && l->p->gated)
             more = "_0";                /* T5: wi, or wi_0 and wi_1 */
         NAME_OF(name, stack->names->prefix, layer, part, more);
-        status = take_pair(l, stack, &layer_roles[role], name, true, biases,
+        status = take_pair(l, stack, &layer_roles[role], name, true, biased,
                            &stack->layers[which].of[role]);
     }
     l->dtype = 0;
@@ -84,9 +98,13 @@ static heed_status sinusoid_rows(struct loading *l, const struct param *to, int6
 {
     const int64_t d = l->p->config.model;
     float *const halves = room + rows * d;
+    heed_rope_scaling scaling = { .size = sizeof scaling };
     const heed_buf at = { to->buf.handle, to->buf.offset + (uint64_t)(first * d) * sizeof *room };
-    heed_status status = heed_rope_tables(NULL, first, rows, d / 2, halves, halves + rows * d / 2);
+    heed_status status;
 
+    if ((l->p->family->traits & TRAIT_SLOWEST) && d > 2)
+        scaling.base = power(10000, (double)(d / 2) / (double)(d / 2 - 1));
+    status = heed_rope_tables(&scaling, first, rows, d / 2, halves, halves + rows * d / 2);
     if (status < 0)
         return say(l->report, status, "max_position_embeddings", 0, first + rows,
                    "no table of positions");
@@ -131,15 +149,23 @@ static heed_status take_whole(struct loading *l, struct stack *stack)
 {
     const bool biases = l->p->family->traits & TRAIT_BIASES;
     const bool computed = l->p->family->traits & TRAIT_SINUSOIDS;
+    const struct config *const c = &l->p->config;
+    const bool absent[STACK_ROLES] = {
+        [ROLE_POSITIONS] = !c->position_input,
+        [ROLE_TYPES] = c->types == 0,
+        [ROLE_PLACES] = !c->relative_attention,
+        [ROLE_PLACES_NORM] = !c->relative_attention || !strstr(c->places_norm, "layer_norm"),
+    };
     heed_status status = take_tokens(l, stack);
     char name[CHECKPOINT_NAME];
 
     l->dtype = 0;
     for (int role = ROLE_TOKENS + 1; role < STACK_ROLES && status >= 0; role++) {
         const char *const part = stack->names->whole[role];
-        const bool norm = role == ROLE_FIRST_NORM || role == ROLE_FINAL_NORM;
+        const bool norm = role == ROLE_FIRST_NORM || role == ROLE_FINAL_NORM ||
+                          role == ROLE_PLACES_NORM;
 
-        if (!part)
+        if (!part || absent[role])
             continue;
         NAME_OF(name, stack->names->prefix, part);
         status = take_pair(l, stack, &stack_roles[role], name,
@@ -225,6 +251,11 @@ static heed_status consistent(struct parameters *p, heed_report *report)
     if (!family_act(c->act, &p->act, &p->gated))
         return say(report, HEED_E_UNSUPPORTED, "activation_function", 0, 0,
                    "the activation %s is not known", c->act);
+    if (c->convolution > 0)
+        return say(report, HEED_E_UNSUPPORTED, "conv_kernel_size", 0, c->convolution,
+                   "a convolution behind the first layer");
+    if (p->family->mechanism == SEES_BIGBIRD && c->block == CONFIG_ABSENT)
+        return say(report, HEED_E_VALUE, "block_size", 1, 0, "config.json has no block_size");
     if (p->gated && !(p->family->traits & TRAIT_RELATIVE))
         return say(report, HEED_E_UNSUPPORTED, "activation_function", 0, 0,
                    "a gated activation of a %s", c->family);

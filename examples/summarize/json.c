@@ -49,7 +49,7 @@ static void put_range(FILE *to, const char *text, size_t begin, size_t end)
 }
 
 /* A name as it is, with all its blanks. What is no UTF-8 becomes U+FFFD. */
-static void put_string(FILE *to, const char *text)
+void output_json_string(FILE *to, const char *text)
 {
     const char *const end = text + strlen(text);
     size_t taken;
@@ -159,7 +159,7 @@ static void put_files(FILE *to, const struct report *r)
         const struct reading *const one = &r->inputs->list[k].reading;
 
         fputs(k > 0 ? ",\n    {\"file\": " : "\n    {\"file\": ", to);
-        put_string(to, r->inputs->list[k].name);
+        output_json_string(to, r->inputs->list[k].name);
         fprintf(to, ", \"bytes\": %zu, \"bad_bytes\": %zu, \"format\": \"%s\", "
                 "\"encoding\": \"%s\"}", one->size, one->bad, one->format->name,
                 encoding_name(one->encoding));
@@ -229,9 +229,9 @@ void output_json(FILE *to, const struct report *r)
     bool first = true;
 
     fputs("{\n  \"file\": ", to);
-    put_string(to, r->file);
+    output_json_string(to, r->file);
     fputs(",\n  \"device\": ", to);
-    put_string(to, r->device);
+    output_json_string(to, r->device);
     fprintf(to, ",\n  \"length\": \"%lld%c\",\n  \"words\": %lld", (long long)r->length.number,
             length_units[r->length.unit], (long long)r->summary->words);
     put_document(to, r);

@@ -7,7 +7,7 @@
  * cc -std=c17 -O2 *.c -o heed-summarize $(pkg-config --cflags --libs heed) -lm
  */
 #define _POSIX_C_SOURCE 200809L    /* fcntl */
-#include "options.h"
+#include "abstract.h"
 #include "progress.h"
 
 #include <errno.h>
@@ -268,6 +268,20 @@ static int print(const struct work *w, const struct options *o, bool again)
     return 0;
 }
 
+/* In words of its own, by a model. */
+static int abstract(struct work *w, const struct options *o, bool again)
+{
+    int status = find_sentences(w, o);
+
+    if (status == 0 && again && !o->json)
+        fputc('\n', stdout);
+    if (status == 0)
+        status = abstract_write(o, &w->doc);
+    if (status == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+        status = complain(EXIT_FAILURE, "cannot write the result", strerror(errno));
+    return status;
+}
+
 /* One summary of these files. */
 static int summarize(const struct options *o, char **files, int64_t n, bool again)
 {
@@ -276,10 +290,12 @@ static int summarize(const struct options *o, char **files, int64_t n, bool agai
 
     progress_begin();
     status = read_files(&w, o, files, n);
-    if (status == 0)
+    if (status == 0 && o->model)
+        status = abstract(&w, o, again);
+    else if (status == 0)
         status = analyse(&w, o);
     progress_end();
-    if (status == 0)
+    if (status == 0 && !o->model)
         status = print(&w, o, again);
     work_finish(&w);
     return status;

@@ -5,6 +5,8 @@
  * one that heed's other programs have, as manual pages and the completion of shells are made of it.
  */
 #include "options.h"
+
+#include "abstract.h"
 #include "progress.h"
 
 #include <heed/heed.h>
@@ -168,6 +170,11 @@ static const struct option table[] = {
       "reference, ...; heed-info lists them", TAKE(take_device) },
     { "--attention", "ATTENTION", "which others a sentence sees at first, in parts of about 2048\n"
       "sentences; default window", PUT(attention) },
+    { "--model", "DIR", "what the encoder-decoder in DIR (config.json, model.safetensors,\n"
+      "tokenizer.json) writes about FILE, instead of sentences of FILE; --attention\n"
+      "then is the model's: full, longformer:WINDOW[:GLOBALS]", PUT(model) },
+    { "--segments", NULL, "with --model: a summary of each part of FILE that the model can read,\n"
+      "however long FILE is, instead of one of its begin", PUT(segments) },
     { "--format", "FORMAT", "how FILE is read, by the list below; default what it looks like",
       TAKE(take_format) },
     { "--language", "CODE", "its language, by the list below; default what it looks like",
@@ -271,6 +278,8 @@ static void print_version(void)
     const struct format *format;
 
     printf("heed-summarize %u.%u.%u\n%s", v >> 16, v >> 8 & 255, v & 255, heed_build_text());
+    printf("  %-12s %s\n", "models", abstract_library() ? abstract_library()
+           : "not read: built without libheed-model");
     for (size_t i = 0; (format = format_at(i)) != NULL; i++) {
         if (format->library)
             printf("  %-12s %s\n", format->name, format->library() ? format->library()
@@ -330,6 +339,24 @@ static int told(void)
                ? 0 : complain(EXIT_FAILURE, "cannot write the text", strerror(errno));
 }
 
+/* What chooses sentences, or shows how, has no meaning where a model writes. */
+static int check_model(const struct options *o)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } others[] = { { "--query", o->query != NULL }, { "--keywords", o->keywords > 0 },
+                   { "--by-section", o->by_section }, { "--explain", o->explain },
+                   { "--html", o->html != NULL }, { "--length", o->length.number != 200 } };
+
+    if (!o->model)
+        return o->segments ? complain_of("--segments", "--model DIR beside it", NULL) : 0;
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (others[i].given)
+            return complain_of(others[i].name, "no --model beside it", o->model);
+    return 0;
+}
+
 bool options_read(struct options *o, int argc, char **argv, int *status)
 {
     bool only_files = false;
@@ -366,6 +393,8 @@ bool options_read(struct options *o, int argc, char **argv, int *status)
         *status = complain_of("--html", "a file, as --json takes standard output", o->html);
     if (*status == 0 && o->quiet && !o->html)
         *status = complain_of("--quiet", "--html FILE beside it", NULL);
+    if (*status == 0)
+        *status = check_model(o);
     if (*status == 0 && o->html && o->each)
         *status = complain_of("--html", "one summary, without --each", o->html);
     return *status == 0;

@@ -15,13 +15,14 @@ struct options {
     char **files;                  /* in the order of the command line; not owned */
     int64_t n_files;
     const char *device, *attention, *query;
+    const char *model;             /* a folder; NULL: sentences are chosen */
     const char *html;              /* NULL: no page */
     const struct format *format;   /* NULL: to be found */
     const struct language *language;
     struct length length;
     int64_t keywords;              /* 0: none */
     int64_t max_bytes;             /* of the files of a summary */
-    bool each, by_section, json, explain, quiet;
+    bool each, by_section, json, explain, quiet, segments;
 };
 
 /* Reads the command line; the files are gathered at the front of argv. False: the program ends

@@ -234,6 +234,14 @@ void output_text(FILE *to, const struct report *r)
     end_line(&l);
 }
 
+void output_words(FILE *to, const char *text, size_t bytes)
+{
+    struct row l = { .to = to };
+
+    add_range(&l, text, 0, bytes, INT64_MAX);
+    end_line(&l);
+}
+
 /* The start of a sentence in at most TEXT_COLUMNS columns. */
 static void put_start(FILE *to, const struct document *doc, const struct sentence *s)
 {

@@ -34,6 +34,7 @@ static const struct {
     [PROGRESS_SPLIT] = { "finding sentences", 3 },
     [PROGRESS_WEIGH] = { "weighing words", 6 },
     [PROGRESS_ATTEND] = { "attention", 12 },
+    [PROGRESS_WRITE] = { "writing", 12 },
 };
 
 static struct {
@@ -149,7 +150,7 @@ static void put(char *line, int n)
 static void draw(double part, double at)
 {
     const int from = phases[bar.phase].percent;
-    const int percent = from + (int)(part * (bar.phase == PROGRESS_ATTEND ? 100 - from : 0));
+    const int percent = from + (int)(part * (bar.phase >= PROGRESS_ATTEND ? 100 - from : 0));
     char line[160] = "\r[";
     int n = 2;
 

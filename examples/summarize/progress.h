@@ -12,7 +12,13 @@
 #include <stdint.h>
 
 /* The parts of the work, in order. */
-enum progress_phase { PROGRESS_READ, PROGRESS_SPLIT, PROGRESS_WEIGH, PROGRESS_ATTEND };
+enum progress_phase {
+    PROGRESS_READ,
+    PROGRESS_SPLIT,
+    PROGRESS_WEIGH,
+    PROGRESS_ATTEND,
+    PROGRESS_WRITE                     /* by a model, in the place of attention */
+};
 
 /* Starts the clock. Where stderr is no terminal, nothing will be shown. While the line is shown, a
  * signal that ends the program clears it first. */
@@ -24,7 +30,7 @@ void progress_enter(enum progress_phase phase);
 /* How many words the document has, for the speed. */
 void progress_words(int64_t words);
 
-/* An attend_progress of phase PROGRESS_ATTEND; no context. */
+/* An attend_progress of the last two phases; no context. */
 void progress_show(void *context, int64_t done, int64_t all);
 
 /* The logger that shows, in place of the line, which kernel a device compiles; NULL: nothing is

@@ -404,6 +404,9 @@ void output_text(FILE *to, const struct report *r);
 void output_keywords(FILE *to, const struct report *r);
 void output_table(FILE *to, const struct report *r);
 void output_json(FILE *to, const struct report *r);
+/* A text as wrapped words, and as a string of JSON with its quotes. */
+void output_words(FILE *to, const char *text, size_t bytes);
+void output_json_string(FILE *to, const char *text);
 /* A page of HTML; false: memory is short, and nothing is written. */
 bool output_html(FILE *to, const struct report *r);
 /* The same into a file, wholly or not at all; `usage`: the file is the one that is read. */

@@ -138,6 +138,48 @@ HEED_API HEED_MUST_CHECK heed_status heed_model_open(heed_queue *queue, const ch
 /** Ends a model that nobody uses any more. NULL: does nothing. */
 HEED_API void heed_model_close(heed_model *model);
 
+/* ---- texts ---- */
+
+/** Flags of heed_model_tokens() and heed_model_text(). */
+enum {
+    HEED_TOKENS_PLAIN = 1u     /**< Without the tokens that begin and end texts. */
+};
+
+/**
+ * The ids of a text, by tokenizer.json, or by vocab.json and merges.txt where there is none: those
+ * of the public library `tokenizers` 0.23. Bytes that are no UTF-8 count as U+FFFD. Any thread.
+ *
+ * @param text  `bytes` bytes of UTF-8.
+ * @param flags HEED_TOKENS_*.
+ * @param ids   receives them where `room` is enough; NULL with a room of 0.
+ * @param n     receives how many there are, also where the room is too small.
+ * @return HEED_OK; HEED_E_NULL; HEED_E_FLAG; HEED_E_NOT_FOUND the folder has no tokenizer;
+ *   HEED_E_VALUE, HEED_E_UNSUPPORTED its files make no sense, or want what is not known here: the
+ *   report's field is the place; HEED_E_SHAPE the room is too small: `n` has been written;
+ *   HEED_E_OVERFLOW a text beyond 2^31 bytes; HEED_E_NOMEM.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_model_tokens(const heed_model *model, const char *text,
+                                                       uint64_t bytes, uint32_t flags,
+                                                       int32_t *ids, int64_t room, int64_t *n,
+                                                       heed_report *report);
+
+/**
+ * The text of ids, without the special tokens; ids that the tokenizer does not have are left out.
+ * Any thread.
+ *
+ * @param flags 0.
+ * @param text  receives it with a NUL behind it where `room` bytes are enough; NULL with a room of
+ *   0.
+ * @param bytes receives how many bytes it has without the NUL, also where the room is too small.
+ * @return as heed_model_tokens().
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_model_text(const heed_model *model, const int32_t *ids,
+                                                     int64_t n, uint32_t flags, char *text,
+                                                     uint64_t room, uint64_t *bytes,
+                                                     heed_report *report);
+
+/* ---- states and sequences ---- */
+
 /** Describes a model. HEED_OK; HEED_E_NULL; HEED_E_SIZE `size` is below the first version's. */
 HEED_API HEED_MUST_CHECK heed_status heed_model_info(const heed_model *model,
                                                      heed_model_props *props);
