@@ -40,6 +40,14 @@ BERT = {"vocab": "vocab_size", "model": "hidden_size", "layers": "num_hidden_lay
         "positions": "max_position_embeddings", "types": "type_vocab_size",
         "eps": "layer_norm_eps"}
 LONGFORMER = BERT | {"window": "attention_window"}
+BIGBIRD = {"block": "block_size", "random_blocks": "num_random_blocks",
+           "sparse": "attention_type"}
+PEGASUS_X = BART | {"block": "block_size", "globals": "num_global_tokens",
+                    "stagger": "stagger_local_blocks"}
+DEBERTA = BERT | {"relative": "relative_attention", "reach": "max_relative_positions",
+                  "position_buckets": "position_buckets", "places_norm": "norm_rel_ebd",
+                  "share_keys": "share_att_key", "kinds": "pos_att_type",
+                  "position_input": "position_biased_input"}
 
 # ---- names of tensors ----
 
@@ -80,6 +88,16 @@ T5_CROSS = {"cross_" + part: "layer.1.EncDecAttention." + part for part in "qkvo
 
 def stacks_of(family, settings):
     """Of each stack: what stands before its names, of its layers, names in a layer, others."""
+    if family in ("pegasus_x", "bigbird_pegasus"):
+        front = {"final": "layer_norm"} if family == "pegasus_x" else \
+            {"positions": "embed_positions", "final": "layernorm_embedding"}
+        layer = BART_LAYER | {"side_norm": "global_self_attn_layer_norm"}
+        if family == "bigbird_pegasus":
+            layer = BART_LAYER | {"q": "self_attn.self.query", "k": "self_attn.self.key",
+                                  "v": "self_attn.self.value", "o": "self_attn.output"}
+        own = {"globals": "embed_global"} if family == "pegasus_x" else {}
+        return {"encoder": ("encoder.", "layers.", layer, front | own),
+                "decoder": ("decoder.", "layers.", BART_LAYER | BART_CROSS, front)}
     if family in ("bart", "mbart", "led", "pegasus"):
         front = dict(BART_FRONT)
         if family in ("mbart", "pegasus"):
@@ -105,7 +123,21 @@ def stacks_of(family, settings):
     layer = dict(BERT_LAYER)
     if family == "longformer":
         layer |= {part + "_global": layer[part] + "_global" for part in "qkv"}
-    return {"encoder": ("", "encoder.layer.", layer, BERT_FRONT)}
+    front = dict(BERT_FRONT)
+    if family == "deberta-v2":
+        layer |= {part: layer[part] + "_proj" for part in "qkv"}
+        if settings["relative"]:
+            front["places"] = "encoder.rel_embeddings"
+        if settings["places_norm"] == "layer_norm":
+            front["places_norm"] = "encoder.LayerNorm"
+        if not settings["share_keys"]:
+            layer |= {"places_k": BERT_SELF + "pos_key_proj",
+                      "places_q": BERT_SELF + "pos_query_proj"}
+        if not settings["position_input"]:
+            del front["positions"]
+        if not settings["types"]:
+            del front["types"]
+    return {"encoder": ("", "encoder.layer.", layer, front)}
 
 
 # Of each family: fields of config.json, what stands before all names of tensors in the files of
@@ -115,9 +147,14 @@ FAMILIES = {
     "led": (LED, "led.", 1e-5, 0), "pegasus": (BART, "model.", 1e-5, 0),
     "t5": (T5, "", 1e-6, 0), "longt5": (LONGT5, "", 1e-6, 0), "bert": (BERT, "bert.", 1e-12, 0),
     "roberta": (BERT, "roberta.", 1e-12, 2), "longformer": (LONGFORMER, "longformer.", 1e-12, 2),
+    "pegasus_x": (PEGASUS_X, "model.", 1e-5, 0), "big_bird": (BERT | BIGBIRD, "bert.", 1e-12, 0),
+    "bigbird_pegasus": (BART | BIGBIRD, "model.", 1e-5, 0),
+    "deberta-v2": (DEBERTA, "deberta.", 1e-7, 0),
 }
 RELATIVE = ("t5", "longt5")
-ENCODERS = ("bert", "roberta", "longformer")
+ENCODERS = ("bert", "roberta", "longformer", "big_bird", "deberta-v2")
+PLAIN = ("pegasus_x", "bigbird_pegasus")    # Maps of attention have no biases.
+COMPUTED = ("pegasus", "pegasus_x")         # So are their positions.
 
 # What tests draw: a family and what it has that is not the default. eps shows where it is large, or
 # the embedded tokens are faint; eps None: config.json has none.
@@ -129,12 +166,27 @@ VARIANTS = {
                       "side_block": 4, "tied": False, "far": 12, "buckets": 16},
     "bert": {"eps": 0.02}, "roberta": {"types": 1, "eps": None, "faint": True},
     "longformer": {"types": 1, "window": [4, 8], "eps": 0.05},
+    "pegasus_x": {"scaled": True, "act": "relu", "block": 4, "globals": 3, "stagger": True},
+    "big_bird": {"act": "gelu_new", "block": 2, "random_blocks": 1, "sparse": "block_sparse"},
+    "bigbird_pegasus": {"scaled": True, "act": "gelu_new", "block": 2, "random_blocks": 1,
+                        "sparse": "block_sparse"},
+    "deberta-v2": {"types": 0, "relative": True, "reach": 16, "position_buckets": 4,
+                   "places_norm": "layer_norm", "share_keys": True, "kinds": "p2c|c2p",
+                   "position_input": False},
+    "deberta-v2-apart": {"relative": True, "reach": 6, "position_buckets": -1, "eps": None,
+                         "places_norm": "none", "share_keys": False, "kinds": ["c2p", "p2c"],
+                         "position_input": True, "faint": True},
 }
+
+
+def family_of(variant):
+    """The family of a variant."""
+    return max((name for name in FAMILIES if (variant + "-").startswith(name + "-")), key=len)
 
 
 def settings_of(variant, **changes):
     """What a variant is, by the names that all families share."""
-    family = variant.split("-")[0]
+    family = family_of(variant)
     s = {"family": family, "vocab": 40, "model": 16, "layers": 2, "heads": 2, "hidden": 24,
          "act": "gelu", "positions": 64, "eps": FAMILIES[family][2], "pad": 1, "bos": 0, "eos": 2,
          "tied": True, "scaled": False}
@@ -179,6 +231,10 @@ def parse_config(config):
     s.setdefault("decoder_hidden", s["hidden"])
     s.setdefault("head_dim", s["model"] // s["heads"])
     s.setdefault("decoder_positions", s.get("positions"))
+    if not isinstance(s.get("kinds", ""), str):
+        s["kinds"] = "|".join(s["kinds"])
+    if s.get("reach", 1) < 1:
+        s["reach"] = s["positions"]
     return s
 
 
@@ -251,27 +307,31 @@ def shapes_of(settings):
     for name in names_of(settings, ""):
         stack, part = name.split(".")[0], name.split(".")[-1]
         hidden = s["decoder_hidden" if stack == "decoder" else "hidden"]
-        kind = part.removeprefix("cross_").removesuffix("_global")
+        kind = part.removeprefix("cross_").removeprefix("places_").removesuffix("_global")
         extents = {"q": (inner, s["model"]), "o": (s["model"], inner),
                    "up": (hidden, s["model"]), "down": (s["model"], hidden),
                    "table": (s["buckets"], s["heads"]), "tokens": (s["vocab"], s["model"])}
         extents |= {"k": extents["q"], "v": extents["q"], "gate": extents["up"],
                     "side_table": extents["table"], "head": extents["tokens"]}
-        if part in ("positions", "types"):
+        if part in ("places", "globals"):
+            rows = s["globals"] if part == "globals" else \
+                2 * (s["position_buckets"] if s["position_buckets"] > 0 else s["reach"])
+            shapes[name] = ((rows, s["model"]), False)
+        elif part in ("positions", "types"):
             rows = s["types"] if part == "types" else \
                 s["decoder_positions" if stack == "decoder" else "positions"]
             extra = FAMILIES[family][3] if family in ("bart", "mbart") else 0
             shapes[name] = ((rows + (extra if part == "positions" else 0), s["model"]), False)
         elif kind in extents:
             free = ("table", "side_table", "tokens", "head")
-            shapes[name] = (extents[kind], biased and kind not in free)
+            plain = family in PLAIN and kind in "qkvo"
+            shapes[name] = (extents[kind], biased and not plain and kind not in free)
         else:
             shapes[name] = ((s["model"],), biased)
     if settings["tied"] or family in ENCODERS:
         shapes.pop("head", None)
-    if family == "pegasus":             # computed
-        shapes.pop("encoder.positions")
-        shapes.pop("decoder.positions")
+    if family in COMPUTED:
+        shapes = {name: shape for name, shape in shapes.items() if ".positions" not in name}
     return shapes
 
 
@@ -286,7 +346,7 @@ def draw(settings, seed, root=None):
         x = random.standard_normal(shape)
         if len(shape) == 1:
             x = 1 + x / 8
-        elif part in ("positions", "types"):
+        elif part in ("positions", "types", "places", "globals"):
             x = x / 2
         elif part not in ("tokens", "table", "side_table"):
             x = x * 1.5 / shape[1] ** .5
@@ -297,7 +357,7 @@ def draw(settings, seed, root=None):
         tensors[names[name] + ".weight"] = x
         if biased:
             tensors[names[name] + ".bias"] = random.standard_normal(shape[0]) / 8
-    if family in ("bart", "mbart", "led", "pegasus"):
+    if family in ("bart", "mbart", "led", "pegasus", "bigbird_pegasus"):
         tensors["final_logits_bias"] = random.standard_normal((1, settings["vocab"])) / 8
     return tensors
 

@@ -495,7 +495,7 @@ def main():
         for name, field, words, variant, change in ROWS[::1 if every else 2]:
             where = folder / "bad"
             malformed(where, variant, change)
-            decodes = variant.split("-")[0] not in checkpoints.ENCODERS
+            decodes = checkpoints.family_of(variant) not in checkpoints.ENCODERS
             runs.judge(name, where, "generate" if decodes else "states", field, words)
             shutil.rmtree(where)
         not_files(runs, folder)

@@ -13,7 +13,8 @@ import numpy
 import tape
 
 # What families do otherwise than BERT (Devlin et al. 2019): layers with norms behind the sums.
-NORM_FIRST = {"mbart", "pegasus", "t5", "longt5"}     # Liu et al. 2020; Zhang et al. 2020
+# Norms first: Liu et al. 2020; Zhang et al. 2020; Phang et al. 2022.
+NORM_FIRST = {"mbart", "pegasus", "t5", "longt5", "pegasus_x", "bigbird_pegasus"}
 RMS = {"t5", "longt5"}                                # Raffel et al. 2020
 WINDOWS = {"led", "longformer"}                       # Beltagy et al. 2020
 FIRST_POSITION = {"bart": 2, "mbart": 2, "roberta": 2, "longformer": 2}
@@ -53,6 +54,41 @@ def near(n, reach):
     """Keys at most `reach` away."""
     places = numpy.arange(n)
     return abs(places[:, None] - places) <= reach
+
+
+def bigbird(n, block, random):
+    """How often each key is seen by each row (Zaheer et al. 2020, appendix D). Published code draws
+    no blocks when it evaluates: the first block stands in their places."""
+    if n <= (5 + 2 * random) * block:
+        return numpy.ones((n, n))
+    places = numpy.arange(n) // block
+    last = places[-1]
+    seen = (abs(places[:, None] - places) <= 1) | (places == 0) | (places == last)
+    seen = seen * 1.0
+    seen[:, places == 0] += random
+    seen[(places == 0) | (places == last)] = 1
+    return seen
+
+
+def places(n, settings):
+    """Entries of the table for each row and key: the distance, from some on in logarithmic steps
+    (He et al. 2021, version 2 of their code)."""
+    buckets, reach = settings["position_buckets"], settings["reach"]
+    span = buckets if buckets > 0 else reach
+    index = numpy.empty((n, n), int)
+    for i in range(n):
+        for j in range(n):
+            delta = abs(i - j)
+            if buckets > 0 and delta > buckets // 2:
+                middle, step = buckets // 2, 0
+                # The least step with ((reach - 1) / middle)^step >= (delta / middle)^(middle - 1).
+                while (reach - 1) ** step * middle ** (middle - 1) < \
+                        delta ** (middle - 1) * middle ** step:
+                    step += 1
+                delta = middle + step
+            entry = span + (delta if i > j else -delta)
+            index[i, j] = min(max(entry, 0), 2 * span - 1)
+    return index
 
 
 # ---- the model ----
@@ -106,9 +142,11 @@ class Model:
         s = self.settings
         first = FIRST_POSITION.get(s["family"], 0)
         table = self.get(stack + ".positions.weight")
-        if table is None and s["family"] == "pegasus":
-            d = s["model"]
-            angles = numpy.arange(n)[:, None] / 10000 ** (numpy.arange(0, d, 2) / d)
+        if table is None and s["family"] in ("pegasus", "pegasus_x"):
+            half = s["model"] // 2
+            # Pegasus-X reaches the slowest of the frequencies, Pegasus stops before it.
+            last = half if s["family"] == "pegasus" else half - 1
+            angles = numpy.arange(n)[:, None] / 10000 ** (numpy.arange(half) / last)
             table = numpy.concatenate([numpy.sin(angles), numpy.cos(angles)], 1)
             return table, tape.U * abs(table)
         return (0, 0) if table is None else (table[first:first + n], 0)
@@ -144,8 +182,10 @@ class Model:
             globals_ = kind[2]
         else:
             globals_ = 1
-            if s["family"] == "longt5":
-                return ("longt5",)
+            if s["family"] in ("longt5", "deberta-v2"):
+                return (s["family"].removesuffix("-v2"),)
+            if s["family"] in ("big_bird", "bigbird_pegasus") and s["sparse"] == "block_sparse":
+                return ("bigbird",)
             if s["family"] not in WINDOWS:
                 return ("full",)
         window = s["window"]
@@ -157,6 +197,10 @@ class Model:
         q, k, v = (self.linear(t, x, layer + part) for part in "qkv")
         everyone, places = numpy.ones((n, n), bool), numpy.arange(n)
         heads = s["heads"]
+        if kind[0] == "deberta":
+            return self.see_deberta(t, layer, (q, k, v))
+        if kind[0] == "bigbird":
+            return t.attend(q, k, v, heads, bigbird(n, s["block"], s["random_blocks"]))
         if kind[0] == "longt5":
             return self.see_longt5(t, x, layer, (q, k, v))
         if kind[0] == "longformer":
@@ -197,8 +241,45 @@ class Model:
         seen = numpy.concatenate([seen, numpy.ones((n, sums), bool)], 1)
         return t.attend(q, k, v, s["heads"], seen, 1, numpy.concatenate([bias, more], 2))
 
+    def see_deberta(self, t, layer, qkv):
+        """Rows for distances that meet queries and keys (He et al. 2021, equation 4)."""
+        s, n = self.settings, len(qkv[0].value)
+        everyone = numpy.ones((n, n), bool)
+        kinds = s["kinds"].split("|") if s["relative"] else []
+        scale = 1 / math.sqrt(s["head_dim"] * (1 + len(kinds)))
+        if not kinds:
+            return t.attend(*qkv, s["heads"], everyone, scale)
+        rows = t.leaf(self.tensors["encoder.places.weight"])
+        if s["places_norm"] == "layer_norm":
+            rows = self.norm(t, rows, "encoder.places_norm")
+        front = "" if s["share_keys"] else "places_"
+        met = [self.linear(t, rows, layer + front + part) if kind in kinds else None
+               for part, kind in (("k", "c2p"), ("q", "p2c"))]
+        return t.attend(*qkv, s["heads"], everyone, scale, None, (*met, places(n, s)))
+
+    def encode_pegasus_x(self, t, ids):
+        """Rows of its own go with the text's, which see each other in blocks (Phang et al. 2022,
+        section 3)."""
+        s = self.settings
+        g, n = s["globals"], len(ids)
+        x = t.join(t.leaf(self.tensors["encoder.globals.weight"]), self.begin(t, "encoder", ids))
+        for i in range(s["layers"]):
+            layer = f"encoder.{i}."
+            shift = s["block"] // 2 if s["stagger"] and i % 2 else 0
+            blocks = (numpy.arange(n) + shift) // s["block"]
+            seen = numpy.ones((g + n, g + n), bool)
+            seen[g:, g:] = blocks[:, None] == blocks
+            inner = t.join(self.norm(t, t.rows(x, 0, g), layer + "side_norm"),
+                           self.norm(t, t.rows(x, g, g + n), layer + "norm"))
+            q, k, v = (self.linear(t, inner, layer + part) for part in "qkv")
+            x = self.linear(t, t.attend(q, k, v, s["heads"], seen), layer + "o", x)
+            x = self.hidden(t, x, layer)
+        return self.norm(t, t.rows(x, g, g + n), "encoder.final")
+
     def encode(self, t, ids):
         """Behind the last layer."""
+        if self.settings["family"] == "pegasus_x":
+            return self.encode_pegasus_x(t, ids)
         x = self.begin(t, "encoder", ids)
         for i in range(self.settings["layers"]):
             layer, kind = f"encoder.{i}.", self.window(i)

@@ -92,14 +92,28 @@ def faults_of(model):
     if s["attention"] == "transient-global":
         faults["blocks of one more"] = {"settings": {"side_block": s["side_block"] + 1}}
     for stack in ("encoder", "decoder"):
-        for part in ("positions", "table", "side_table"):
+        for part in ("positions", "table", "side_table", "places"):
             name = f"{stack}.{part}.weight"
             if name in tensors:
                 faults[f"{part} of the {stack} off by one"] = {"tensors": {
                     name: numpy.roll(tensors[name], 1, 0)}}
-    if s["family"] == "pegasus":
+    if s["family"] in checkpoints.COMPUTED:
         faults["computed positions off by one"] = {"tensors": {
             "encoder.positions.weight": sinusoids(s, 1)}}
+    if s["family"] == "pegasus_x":
+        faults |= {"blocks of one more": {"settings": {"block": s["block"] + 1}},
+                   "layers that are not staggered": {"settings": {"stagger": False}},
+                   "one global row less": {"settings": {"globals": s["globals"] - 1}, "tensors": {
+                       "encoder.globals.weight": tensors["encoder.globals.weight"][:-1]}}}
+    if s.get("sparse") == "block_sparse":
+        faults |= {"blocks of one more": {"settings": {"block": s["block"] + 1}},
+                   "no random blocks": {"settings": {"random_blocks": 0}},
+                   "full attention": {"attention": ("full",)}}
+    if s.get("relative"):
+        faults |= {"queries alone meet distances": {"settings": {"kinds": "c2p"}},
+                   "keys alone meet distances": {"settings": {"kinds": "p2c"}}}
+        if s["position_buckets"] > 0:
+            faults["distances that end later"] = {"settings": {"reach": 2 * s["reach"]}}
     if s["family"] in oracle.RMS:
         faults["distances that end early"] = {"settings": {"far": s["far"] // 2}}
     if s["family"] in oracle.RMS and s["tied"]:
@@ -107,7 +121,7 @@ def faults_of(model):
             "head.weight": tensors["encoder.tokens.weight"]}}
     if s["eps"] > 1e-3 or abs(tensors["encoder.tokens.weight"]).max() < 0.1:
         faults["eps ten times as large"] = {"settings": {"eps": 10 * max(s["eps"], 1e-6)}}
-    other = {"gelu": "gelu_new", "relu": "silu", "gated-gelu": "gated-silu",
+    other = {"gelu": "gelu_new", "gelu_new": "gelu", "relu": "silu", "gated-gelu": "gated-silu",
              "gated-silu": "gated-gelu"}
     faults["another activation"] = {"settings": {"act": other[s["act"]]}}
     faults["one head"] = {"settings": {"heads": 1, "decoder_heads": 1}}
@@ -123,10 +137,8 @@ def faults_of(model):
 
 
 def sinusoids(s, first):
-    """Pegasus' positions, from another one on."""
-    angles = (numpy.arange(first, 64 + first)[:, None] /
-              10000 ** (numpy.arange(0, s["model"], 2) / s["model"]))
-    return numpy.concatenate([numpy.sin(angles), numpy.cos(angles)], 1)
+    """Computed positions, from another one on."""
+    return oracle.Model(s, {}).positions("encoder", 64 + first)[0][first:]
 
 
 # ---- the test ----
@@ -223,8 +235,8 @@ def small(judge, folder):
     for seed, variant in enumerate(checkpoints.VARIANTS):
         random = numpy.random.default_rng(seed)
         where = checkpoints.write(folder / variant, variant, seed)
-        ids = text(random, 18, 40)
-        judge.checkpoint(variant, where, ids, text(random, 5, 40)[1:], SEARCHES)
+        ids = text(random, 16, 40)
+        judge.checkpoint(variant, where, ids, text(random, 4, 40)[1:], SEARCHES)
     tie(judge, folder)
 
 
@@ -259,7 +271,7 @@ def all_of_them(judge, folder, seeds):
             dtype = ("F32", "F16", "BF16")[(seed + i) % 3]
             shards, n = 1 + 2 * (seed % 2), (23, 1, 40, 3, 7)[(seed + i) % 5]
             changes = {"model": 32, "hidden": 64} if seed % 4 == 3 else {}
-            if changes and variant.split("-")[0] not in checkpoints.RELATIVE + \
+            if changes and checkpoints.family_of(variant) not in checkpoints.RELATIVE + \
                     checkpoints.ENCODERS:
                 changes["decoder_hidden"] = 32
             what = f"{variant}, seed {seed}, {dtype}, {shards} files, {n} tokens"

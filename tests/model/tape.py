@@ -131,9 +131,10 @@ class Tape:
             return whole
         return Node(self, x.value[first:end], 0.0, [(x, back)])
 
-    def attend(self, q, k, v, heads, seen, scale=None, bias=None):
-        """Attention, [rows][heads * d] each: section 4. seen [rows][keys]: who sees whom; bias
-        [heads][rows][keys] is added to scaled scores and is exact."""
+    def attend(self, q, k, v, heads, seen, scale=None, bias=None, places=None):
+        """Attention, [rows][heads * d] each: section 4. seen [rows][keys]: who sees whom, and how
+        often; bias [heads][rows][keys] is added to scaled scores and is exact. places: rows that
+        queries meet, rows that keys meet (None: there are none), and which [rows][keys]."""
         def split(x):
             return x.reshape(x.shape[:-1] + (heads, -1)).swapaxes(-2, -3)
 
@@ -145,13 +146,23 @@ class Tape:
         scale = 1 / math.sqrt(d) if scale is None else scale
         y = hq @ hk.swapaxes(-1, -2) * scale + (0 if bias is None else bias)
         size = abs(hq) @ abs(hk).swapaxes(-1, -2) * abs(scale) + (0 if bias is None else abs(bias))
-        y = numpy.where(seen, y, -numpy.inf)
+        met = [] if places is None else [
+            (node, split(node.value), which) for node, which in zip(places, (0, 1)) if node]
+        for _, table, which in met:
+            more, more_size = (meeting(f(x), f(table), places[2], which) * scale
+                               for f, x in ((numpy.asarray, (hq, hk)[which]),
+                                            (abs, (hq, hk)[which])))
+            y, size = y + more, size + abs(more_size)
+        with numpy.errstate(divide="ignore"):
+            y = y + numpy.log(seen)
         below = y.max(-1, keepdims=True) - y
         p = numpy.exp(-below)
         p = p / p.sum(-1, keepdims=True)
         o = p @ hv
-        off, error = attention_errors(p, numpy.where(seen, below, 0), numpy.where(seen, size, 0),
-                                      d + 8 + 2 * (bias is not None), hv, o)
+        off, error = attention_errors(p, numpy.where(seen > 0, below, 0),
+                                      numpy.where(seen > 0, size, 0),
+                                      d + 8 + 2 * (bias is not None) + 4 * len(met), hv, o,
+                                      max(seen.sum(-1)))
 
         def scores(c):
             by_p = split(c) @ hv.swapaxes(-1, -2)
@@ -159,6 +170,17 @@ class Tape:
         parents = [(q, lambda c: merge(scores(c) @ hk * scale)),
                    (k, lambda c: merge(scores(c).swapaxes(-1, -2) @ hq * scale)),
                    (v, lambda c: merge(p.swapaxes(-1, -2) @ split(c)))]
+
+        def of_rows(table, which):
+            return lambda c: merge(gathered(scores(c), places[2], which, table.shape[-2]) @
+                                   table * scale)
+
+        def of_table(table, which):
+            return lambda c: merge(
+                gathered(scores(c), places[2], which, table.shape[-2]).swapaxes(-1, -2) @
+                (hq, hk)[which] * scale)
+        for node, table, which in met:
+            parents += [((q, k)[which], of_rows(table, which)), (node, of_table(table, which))]
         return Node(self, merge(o), merge(error), parents, lambda c: scores(c) * off)
 
     def bound(self, result, rows=slice(None)):
@@ -192,12 +214,30 @@ class Tape:
         return numpy.minimum(total, LAMBDA * numpy.sqrt(squares))
 
 
-def attention_errors(p, below, size, roundings, v, o):
+def meeting(x, table, index, which):
+    """x . table[index] of each row and key: x of rows, or with which 1 of keys."""
+    products = x @ table.swapaxes(-1, -2)               # [heads][rows or keys][entries]
+    if which == 0:
+        return numpy.take_along_axis(products, index[None], -1)
+    return numpy.take_along_axis(products, index.T[None], -1).swapaxes(-1, -2)
+
+
+def gathered(scores, index, which, entries):
+    """Sums of scores [...][rows][keys] over the keys, or with which 1 the rows, of each entry."""
+    if which == 1:
+        scores, index = scores.swapaxes(-1, -2), index.T
+    out = numpy.zeros(scores.shape[:-1] + (entries,))
+    for entry in range(entries):
+        out[..., entry] = (scores * (index == entry)).sum(-1)
+    return out
+
+
+def attention_errors(p, below, size, roundings, v, o, keys):
     """How far weights are off, relative, and results besides. As the oracle of the conformance kit
     derives it (tools/conform/ops/attn/oracle.c): scores are off by `roundings` units of their size,
     weights by that, 3 units of the distance to the largest, 2 of the reach, and 4 for each power;
     sums of n terms by n units and n / 16 + 2 for blocks."""
-    n = p.shape[-1]
+    n = keys
     blocks = n / 16 + 2
     reach = size.max(-1, keepdims=True)
     off = numpy.expm1(U * (roundings * size + 3 * below + 2 * reach + (blocks + 1) * 4 + blocks))

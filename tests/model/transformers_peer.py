@@ -42,6 +42,8 @@ T5 = {"d_model": 32, "d_kv": 12, "d_ff": 64, "num_layers": 2, "num_decoder_layer
       "num_heads": 4, "decoder_start_token_id": 0, "initializer_factor": 2.0}
 BERT = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
         "intermediate_size": 64, "max_position_embeddings": 130, "initializer_range": 0.3}
+DEBERTA = BERT | {"relative_attention": True, "pos_att_type": ["p2c", "c2p"],
+                  "max_relative_positions": 64}
 GATED = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
 MAKERS = {
     "bart": ("Bart", BART), "mbart": ("MBart", BART | {"scale_embedding": True,
@@ -52,6 +54,14 @@ MAKERS = {
                                               "encoder_attention_type": "transient-global"}),
     "bert": ("Bert", BERT), "roberta": ("Roberta", BERT | {"type_vocab_size": 1}),
     "longformer": ("Longformer", BERT | {"type_vocab_size": 1, "attention_window": [8, 16]}),
+    "pegasus_x": ("PegasusX", BART | {"encoder_layers": 3, "num_global_tokens": 5,
+                                      "block_size": 16}),
+    "big_bird": ("BigBird", BERT | {"block_size": 4, "num_random_blocks": 2}),
+    "bigbird_pegasus": ("BigBirdPegasus", BART | {"block_size": 4, "num_random_blocks": 1}),
+    "deberta-v2": ("DebertaV2", DEBERTA | {
+        "type_vocab_size": 0, "position_buckets": 8, "norm_rel_ebd": "layer_norm",
+        "share_att_key": True, "position_biased_input": False}),
+    "deberta-v2-apart": ("DebertaV2", DEBERTA | {"type_vocab_size": 2}),
 }
 IN_BINARY32 = ("t5", "longt5", "led", "longformer")
 TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
@@ -67,7 +77,7 @@ def make(variant, seed, dtype):
     name, options = MAKERS[variant]
     torch.manual_seed(seed)
     config = getattr(transformers, name + "Config")(vocab_size=VOCAB, **options)
-    kind = name + ("Model" if variant in checkpoints.ENCODERS else "ForConditionalGeneration")
+    kind = name + ("Model" if checkpoints.family_of(variant) in checkpoints.ENCODERS else "ForConditionalGeneration")
     model = getattr(transformers, kind)(config).eval()
     for p in model.parameters():
         if p.ndim == 1:
@@ -92,7 +102,7 @@ class Peer(states.Judge):
 
     def three(self, what, got, other, want, bound):
         """heed's, that of transformers, the oracle's."""
-        share = 1 if what.split("-")[0].split(",")[0] in IN_BINARY32 else 2.0 ** -20
+        share = 1 if checkpoints.family_of(what.split(",")[0]) in IN_BINARY32 else 2.0 ** -20
         self.compare(what + ", against transformers", got, other, bound * (1 + share))
         self.compare(what, got, want, bound)
         self.apart = max(self.apart, (abs(other - want) / bound / share).max())
@@ -113,11 +123,11 @@ class Peer(states.Judge):
         t = tape.Tape()
         x = model.encode(t, ids)
         rows = slice(0, None, 7)            # bounds of all of them take long
-        encoder = double if variant in checkpoints.ENCODERS else double.get_encoder()
+        encoder = double if checkpoints.family_of(variant) in checkpoints.ENCODERS else double.get_encoder()
         other = encoder(input_ids=text, **given).last_hidden_state[0].numpy()
         self.three(what + ": states", self.program.states(folder, ids)[rows], other[:60][rows],
                    x.value[rows], t.bound(x, rows))
-        if variant in checkpoints.ENCODERS:
+        if checkpoints.family_of(variant) in checkpoints.ENCODERS:
             return
         following = [model.settings["start"], *following]
         want, bound = model.logits(ids, following)
@@ -155,7 +165,7 @@ def main():
     seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 20
     peer, folder = Peer(running.Program(sys.argv[1])), running.scratch()
     try:
-        if {v.split("-")[0] for v in MAKERS} != set(checkpoints.FAMILIES):
+        if {checkpoints.family_of(v) for v in MAKERS} != set(checkpoints.FAMILIES):
             peer.fail("a family is missing here")
         for variant in MAKERS:
             for dtype in TYPES:
