@@ -235,7 +235,7 @@ def small(judge, folder):
     for seed, variant in enumerate(checkpoints.VARIANTS):
         random = numpy.random.default_rng(seed)
         where = checkpoints.write(folder / variant, variant, seed)
-        ids = text(random, 16, 40)
+        ids = text(random, 17, 40)
         judge.checkpoint(variant, where, ids, text(random, 4, 40)[1:], SEARCHES)
     tie(judge, folder)
 
