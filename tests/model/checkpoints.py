@@ -354,6 +354,8 @@ def draw(settings, seed, root=None):
             x = x / 256
         if part == "q" and family in RELATIVE:
             x = x / 4
+        if part == "tokens" and family not in ENCODERS:
+            x[settings["eos"]] *= 2             # sequences end, at different lengths
         tensors[names[name] + ".weight"] = x
         if biased:
             tensors[names[name] + ".bias"] = random.standard_normal(shape[0]) / 8

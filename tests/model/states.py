@@ -149,6 +149,7 @@ class Judge:
     def __init__(self, program):
         self.program, self.failures = program, 0
         self.numbers, self.worst, self.searches, self.open, self.faults = 0, 0.0, 0, 0, 0
+        self.ends = 0
 
     def fail(self, text):
         self.failures += 1
@@ -179,6 +180,14 @@ class Judge:
                 self.open += 1
                 print(f"{what}: not decided: {reason}")
 
+    def later(self, what, folder, model, ids, words):
+        """An end that min_length just forbids."""
+        greedy = {"beams": 1, "max_length": 12}
+        natural = oracle.Search(model, ids, greedy).run()
+        if natural[-1] == model.settings["eos"] and len(natural) < 12:
+            self.ends += 1
+            self.search(what, folder, model, ids, greedy | {"min_length": len(natural)}, *words)
+
     def checkpoint(self, what, folder, ids, following, searches, options=(), attention=None,
                    quantised=None, faults=True):
         """All of one checkpoint and one text."""
@@ -197,6 +206,8 @@ class Judge:
             self.compare(f"{what}: logits", logits, more, more_bound)
             for search in searches:
                 self.search(what, folder, model, ids, search, *options)
+            if searches:
+                self.later(what, folder, model, ids, options)
         for name, faulty in faults_of(model).items() if faults else ():
             self.faults += 1
             t = tape.Tape()
@@ -210,7 +221,7 @@ class Judge:
 
     def report(self):
         print(f"{self.numbers} numbers, error/bound at most {self.worst:.3g}; {self.searches} "
-              f"searches, {self.open} not decided; {self.faults} planted faults; "
+              f"searches ({self.ends} forbid an end), {self.open} not decided; {self.faults} planted faults; "
               f"{self.failures} failures")
         return 1 if self.failures or not self.numbers or 20 * self.open > self.searches else 0
 
@@ -236,7 +247,8 @@ def small(judge, folder):
         random = numpy.random.default_rng(seed)
         where = checkpoints.write(folder / variant, variant, seed)
         ids = text(random, 17, 40)
-        judge.checkpoint(variant, where, ids, text(random, 4, 40)[1:], SEARCHES)
+        judge.checkpoint(variant, where, ids, text(random, 4, 40)[1:],
+                         [SEARCHES[0], (SEARCHES + MORE)[1 + seed % 5]])
     tie(judge, folder)
 
 
