@@ -136,6 +136,7 @@ static heed_status take_whole(struct loading *l, struct stack *stack)
     const bool absent[STACK_ROLES] = {
         [ROLE_POSITIONS] = !c->position_input,
         [ROLE_TYPES] = c->types == 0,
+        [ROLE_GLOBALS] = !c->lsg && l->p->family->mechanism != SEES_PEGASUS_X,
         [ROLE_PLACES] = !c->relative_attention,
         [ROLE_PLACES_NORM] = !c->relative_attention || !strstr(c->places_norm, "layer_norm"),
     };

@@ -26,8 +26,11 @@ extern "C" {
  *
  *     encoder-decoders  bart (Lewis et al. 2020), mbart (Liu et al. 2020), led (Beltagy et al.
  *                       2020), pegasus (Zhang et al. 2020), t5 (Raffel et al. 2020), longt5 (Guo et
- *                       al. 2022; local and transient-global attention)
- *     encoders          bert (Devlin et al. 2019), roberta (Liu et al. 2019), longformer
+ *                       al. 2022; local and transient-global attention), pegasus_x (Phang et al.
+ *                       2022), bigbird_pegasus (Zaheer et al. 2020), and BART with LSG attention
+ *                       (Condevaux and Harispe 2022)
+ *     encoders          bert (Devlin et al. 2019), roberta (Liu et al. 2019), longformer, big_bird,
+ *                       deberta-v2 (He et al. 2021)
  *
  * as model_type of config.json says. The files are taken for hostile: whatever they hold, a
  * function answers a status, and memory beyond their size + 16 MiB is taken for nothing but what a
@@ -60,8 +63,24 @@ typedef struct heed_model heed_model;
 /** How a checkpoint is opened. Zero is the default everywhere. */
 typedef struct heed_model_options {
     uint32_t size, flags;      /**< flags: 0, none exists yet. */
-    /** What rows of the encoder see: NULL, as the checkpoint says; "full"; "longformer:W", windows
-     * of W tokens in all and the first token as a global one; "longformer:W:G" with G of these. */
+    /**
+     * What rows of the encoder see. NULL: as the checkpoint says. Else, of a checkpoint that was
+     * made for shorter texts, numbers that are left out being as here:
+     *
+     *     "full"                every key
+     *     "block:512"           blocks of tokens (heed_pegasus_x_desc), every second layer's half a
+     *                           block further on
+     *     "longformer:512:1"    windows of so many tokens in all, and so many first tokens that see
+     *                           all and are seen by all (heed_longformer_desc)
+     *     "lsg:norm:128:128:2:1" LSG by norm, pooling, bos_pooling, stride, block_stride or none:
+     *                           block, sparse block, factor, and rows before the text, which are
+     *                           the embeddings of the token that begins texts and then of the mask
+     *                           token, at every 64th position (heed_lsg_desc,
+     *                           heed_lsg_program_desc; Condevaux and Harispe 2022)
+     *
+     * A text may then have more tokens than there are positions: these begin anew (Beltagy et al.
+     * 2020, section 5). The relative positions of t5, longt5 and deberta-v2 exclude it.
+     */
     const char *attention;
     /** HEED_F32, HEED_F16, HEED_BF16, or a type in blocks (HEED_Q8_0, ...), which the matrices of
      * layers become; rows that blocks do not divide stay as they are. 0: all stay as they are. */
