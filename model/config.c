@@ -108,7 +108,8 @@ void config_defaults(struct config *config)
         .eos = CONFIG_ABSENT, .start = CONFIG_ABSENT, .forced_bos = CONFIG_ABSENT,
         .forced_eos = CONFIG_ABSENT, .beams = 1, .max_length = CONFIG_ABSENT,
         .max_new = CONFIG_ABSENT, .eps = 1e-5, .length_penalty = 1, .tied = true,
-        .scale_outputs = true, .stagger = true, .position_input = true, .sparse_block = CONFIG_ABSENT, .factor = 2,
+        .scale_outputs = true, .stagger = true, .position_input = true,
+        .sparse_block = CONFIG_ABSENT, .factor = 2,
         .pass_global = true, .pool_with_global = true,
     };
 }

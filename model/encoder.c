@@ -98,7 +98,7 @@ static void back(struct sketch *s, struct view rows)
     layer_hidden(s, rows);
 }
 
-/* A layer is one plan, or where its keys are computed what stands before, that, and what follows. */
+/* A layer is one plan, or where its keys are computed what stands before, that, what follows. */
 struct plans {
     heed_plan *front, *apart, *back;
     int64_t form;
@@ -370,7 +370,7 @@ static heed_status pool(const struct pass *pass)
     return move_rows(pass, HEED_F32, pass->x, 1, to);
 }
 
-/* The norm behind the last layer, where a family has one, of the rows that are shown; else these. */
+/* The norm behind the last layer, where a family has one, of rows that are shown; else these. */
 static heed_status run_end(const struct pass *pass)
 {
     const struct parameters *const p = pass->p;

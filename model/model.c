@@ -86,6 +86,7 @@ heed_status heed_model_info(const heed_model *model, heed_model_props *props)
     const struct parameters *const p = model ? &model->p : NULL;
     heed_model_props full = { .size = sizeof full };
     const struct param *places;
+    int64_t room;
 
     if (!model || !props)
         return HEED_E_NULL;
@@ -98,10 +99,12 @@ heed_status heed_model_info(const heed_model *model, heed_model_props *props)
     full.channels = p->config.model;
     full.vocabulary = p->config.vocab;
     places = &p->encoder.of[ROLE_POSITIONS].weight;
-    full.positions = places->t.ndim && !model->attention.repeated ? places->t.shape[0] - p->family->first_position : INT32_MAX;
+    room = places->t.ndim && !model->attention.repeated
+         ? places->t.shape[0] - p->family->first_position : INT32_MAX;
+    full.positions = room;
     places = &p->decoder.of[ROLE_POSITIONS].weight;
-    full.decoder_positions = !full.decodes ? 0 : places->t.ndim
-                           ? places->t.shape[0] - p->family->first_position : INT32_MAX;
+    room = places->t.ndim ? places->t.shape[0] - p->family->first_position : INT32_MAX;
+    full.decoder_positions = full.decodes ? room : 0;
     full.bytes = p->bytes;
     full.pad = (int32_t)p->config.pad;
     full.bos = (int32_t)p->config.bos;
@@ -133,6 +136,7 @@ static heed_status encoded(const heed_model *model, heed_queue *queue, const int
                            int64_t n, heed_buf *states, heed_report *report)
 {
     const uint64_t row = 4 * (uint64_t)model->p.config.model;
+    const int64_t shown = encoder_shown(&model->attention);
     heed_status status;
 
     if (n < 1 || (uint64_t)n > INT64_MAX / row)
@@ -140,8 +144,7 @@ static heed_status encoded(const heed_model *model, heed_queue *queue, const int
     status = encoder_check(&model->p, &model->attention, ids, n, report);
     if (status < 0)
         return status;
-    status = heed_buf_create(model->p.device, (uint64_t)(encoder_shown(&model->attention) + n) * row,
-                             states, report);
+    status = heed_buf_create(model->p.device, (uint64_t)(shown + n) * row, states, report);
     if (status < 0)
         return status;
     status = encoder_run(&model->p, queue, &model->attention, ids, n, *states, report);

@@ -49,7 +49,8 @@ static void see_longformer(struct sketch *s, struct view x, const struct attenti
                            int64_t window)
 {
     const int64_t n = x.t.shape[2], g = a->globals < n ? a->globals : n;
-    const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n), v = heads_of(s, ARG_V, n);
+    const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n);
+    const struct view v = heads_of(s, ARG_V, n);
     const struct view o = heads_of(s, ARG_O, n), keys[1][2] = { { k, v } };
     const bool own = s->stack->names->parts[ROLE_GLOBAL_Q] != NULL;
     heed_longformer_desc desc = { .size = sizeof desc, .q = q.t, .o = o.t,
@@ -111,7 +112,8 @@ static void see_longt5(struct sketch *s, struct view x)
 {
     const int64_t n = x.t.shape[2], block = s->p->config.side_block;
     const int64_t sums = s->stack->names->parts[ROLE_SIDE_NORM] ? n / block : 0;
-    const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n), v = heads_of(s, ARG_V, n);
+    const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n);
+    const struct view v = heads_of(s, ARG_V, n);
     const struct view table = table_of(s, ROLE_TABLE, ARG_TABLE);
     const struct view side_table = table_of(s, ROLE_SIDE_TABLE, ARG_SIDE_TABLE);
     const struct view o = heads_of(s, ARG_O, n);
@@ -311,7 +313,8 @@ static void see_deberta(struct sketch *s, int64_t n)
     const int64_t entries = places->t.shape[0], span = entries / 2;
     const int64_t far = c->relative_positions > 0 ? c->relative_positions : c->positions;
     const int64_t length = 2 * far + 1;
-    const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n), v = heads_of(s, ARG_V, n);
+    const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n);
+    const struct view v = heads_of(s, ARG_V, n);
     const struct view o = heads_of(s, ARG_O, n), keys[1][2] = { { k, v } };
     struct view rows = view_rows(ARG_PLACES, 1, entries, c->model);
     struct view slots[HEED_MECHANISM_SLOTS + 1] = { NO_VIEW };
@@ -356,7 +359,8 @@ static void see_bigbird(struct sketch *s, int64_t n)
     const struct config *const c = &s->p->config;
     const int64_t blocks = (n + c->block - 1) / c->block, random = c->random_blocks;
     const int64_t extents[4] = { 1, 1, blocks, random };
-    const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n), v = heads_of(s, ARG_V, n);
+    const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n);
+    const struct view v = heads_of(s, ARG_V, n);
     const struct view o = heads_of(s, ARG_O, n), keys[1][2] = { { k, v } };
     heed_bigbird_desc desc = { .size = sizeof desc, .q = q.t, .o = o.t, .block = c->block,
                                .text = { .k = k.t, .v = v.t } };
