@@ -3,6 +3,8 @@
  *
  * heed-model: what a checkpoint makes of ids or of a text.
  */
+#define _POSIX_C_SOURCE 200809L    /* isatty, clock_gettime */
+
 #include <heed/model.h>
 
 #include <errno.h>
@@ -10,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 static const char usage[] =
     "usage: heed-model COMMAND DIR [OPTION]... < INPUT\n"
@@ -60,8 +64,52 @@ struct session {
     heed_report why;
 };
 
+/* ---- what people see while they wait ---- */
+
+static struct {
+    double begin;              /* 0: stderr is no terminal. */
+    int shown;
+} bar;
+
+static double now(void)
+{
+    struct timespec t;
+
+    if (clock_gettime(CLOCK_MONOTONIC, &t) != 0)
+        return 0;
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void bar_clear(void)
+{
+    if (bar.shown)
+        fprintf(stderr, "\r%*s\r", bar.shown, "");
+    bar.shown = 0;
+}
+
+/* A line from half a second on. */
+static void bar_show(const char *what, double part)
+{
+    if (bar.begin > 0 && now() - bar.begin > 0.5)
+        bar.shown = fprintf(stderr, "\r%-10s %3.0f %%", what, 100 * part) - 1;
+}
+
+static void tell_read(void *context, uint64_t done, uint64_t all)
+{
+    (void)context;
+    bar_show("reading", all ? (double)done / (double)all : 1);
+}
+
+static int tell_written(void *context, int64_t done, int64_t most)
+{
+    (void)context;
+    bar_show("writing", (double)done / (double)most);
+    return 1;
+}
+
 static int complain(const char *format, const char *what)
 {
+    bar_clear();
     fputs("heed-model: ", stderr);
     fprintf(stderr, format, what);
     fputc('\n', stderr);
@@ -70,6 +118,7 @@ static int complain(const char *format, const char *what)
 
 static int failed(const struct session *s)
 {
+    bar_clear();
     fprintf(stderr, "heed-model: %s%s%s\n", s->why.field, *s->why.field ? ": " : "",
             s->why.message);
     return 2;
@@ -256,6 +305,7 @@ static int tokenize(struct session *s, int64_t most)
     if (heed_model_tokens(s->model, s->text, s->bytes, 0, s->ids, n, &s->n, &s->why) < 0)
         return failed(s);
     if (s->n > most) {
+        bar_clear();
         fprintf(stderr, "heed-model: the text has %lld tokens, of which the first %lld are read\n",
                 (long long)s->n, (long long)most);
         s->ids[most - 1] = s->ids[s->n - 1];
@@ -268,6 +318,7 @@ static int tokenize(struct session *s, int64_t most)
 
 static int write_floats(const float *x, int64_t n)
 {
+    bar_clear();
     if (fwrite(x, sizeof *x, (size_t)n, stdout) != (size_t)n || fflush(stdout))
         return complain("standard output: %s", strerror(errno));
     return 0;
@@ -336,6 +387,7 @@ static int generate(struct session *s)
         free(out);
         return failed(s);
     }
+    bar_clear();
     for (int64_t i = 0; i < n; i++)
         printf("%d%c", out[i], i + 1 < n ? ' ' : '\n');
     free(out);
@@ -354,6 +406,7 @@ static int tokens(struct session *s)
 /* What comes out of a model reaches a terminal: control characters do not. */
 static int put_text(const char *text)
 {
+    bar_clear();
     for (; *text; text++)
         if ((unsigned char)*text >= ' ' || *text == '\n' || *text == '\t')
             putchar(*text);
@@ -420,8 +473,10 @@ static heed_status begin(struct session *s)
 
 int main(int argc, char **argv)
 {
-    struct options options = { .model = { .size = sizeof options.model },
-                               .generate = { .size = sizeof options.generate } };
+    struct options options = {
+        .model = { .size = sizeof options.model, .progress = tell_read },
+        .generate = { .size = sizeof options.generate, .progress = tell_written },
+    };
     struct session s = { .options = &options, .props = { .size = sizeof s.props },
                          .why = { .size = sizeof s.why } };
     const struct command *command = NULL;
@@ -444,8 +499,10 @@ int main(int argc, char **argv)
         status = read_ids(stdin, &s.ids, &s.n);
     else if (command->reads == READS_TEXT)
         status = read_text(&s);
+    bar.begin = isatty(STDERR_FILENO) ? now() : 0;
     if (!status)
         status = begin(&s) < 0 ? failed(&s) : command->run(&s);
+    bar_clear();
     heed_model_close(s.model);
     heed_queue_destroy(s.queue);
     heed_runtime_destroy(s.runtime);
