@@ -45,12 +45,16 @@ extern "C" {
  * @section example Example
  *
  * @code
+ * static int32_t ids[16384], summary[142];
+ * static char text[4096];
  * heed_model *model = NULL;
- * int32_t ids[142];
+ * uint64_t bytes = 0;
  * int64_t n = 0;
  *
  * if (heed_model_open(queue, "led-base-16384", NULL, &model, &why) < 0 ||
- *     heed_model_generate(model, queue, text, n_text, NULL, ids, 142, &n, &why) < 0)
+ *     heed_model_tokens(model, document, document_bytes, 0, ids, 16384, &n, &why) < 0 ||
+ *     heed_model_generate(model, queue, ids, n, NULL, summary, 142, &n, &why) < 0 ||
+ *     heed_model_text(model, summary, n, 0, text, sizeof text, &bytes, &why) < 0)
  *     fprintf(stderr, "%s: %s\n", why.field, why.message);
  * heed_model_close(model);
  * @endcode
