@@ -10,6 +10,14 @@
 
 #include <heed/heed.h>
 
+#if defined _WIN32
+#define HEED_MODEL_API
+#elif defined __GNUC__
+#define HEED_MODEL_API __attribute__((visibility("default")))
+#else
+#define HEED_MODEL_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -17,7 +25,7 @@ extern "C" {
 /**
  * @file model.h
  *
- * @section folder What a folder has
+ * @section model_folder What a folder has
  *
  * config.json, generation_config.json (optional), tokenizer.json (for the functions of texts), and
  * the weights: model.safetensors, or shards model-N-of-M.safetensors that
@@ -36,13 +44,13 @@ extern "C" {
  * function answers a status, and memory beyond their size + 16 MiB is taken for nothing but what a
  * caller asks for.
  *
- * @section bits Numerics
+ * @section model_bits Numerics
  *
  * States and logits have the same bits on every device that offers HEED_NUMERICS_EXACT, for every
  * number of threads, with other sequences beside them, and however many tokens a call takes; so
  * have generated ids. They differ from those of other programs by rounding errors.
  *
- * @section example Example
+ * @section model_example Example
  *
  * @code
  * static int32_t ids[16384], summary[142];
@@ -106,7 +114,10 @@ typedef struct heed_model_options {
  * does not have are -1. */
 typedef struct heed_model_props {
     uint32_t size, decodes;    /**< decodes: 1, it has a decoder; 0. */
-    int64_t layers, decoder_layers, channels, vocabulary;
+    int64_t layers;            /**< Of the encoder. */
+    int64_t decoder_layers;    /**< 0 without a decoder. */
+    int64_t channels;          /**< Of a state. */
+    int64_t vocabulary;        /**< Ids are below it. */
     int64_t positions;         /**< The longest text, tokens; 2^31 - 1: any. */
     int64_t decoder_positions; /**< The longest generated sequence; 0 without a decoder. */
     uint64_t bytes;            /**< Weights on the device. */
@@ -136,7 +147,8 @@ enum {
 typedef struct heed_generate_options {
     uint32_t size, flags;      /**< HEED_GENERATE_*. */
     uint32_t beams, stopping;  /**< 1: the largest logit goes on; HEED_STOP_*. */
-    int64_t min_length, max_length;
+    int64_t min_length;        /**< No end before. */
+    int64_t max_length;        /**< An end at the latest. */
     int64_t no_repeat;         /**< Tokens of which no sequence stands twice; 0: any may. */
     double length_penalty;     /**< A score is the sum of logarithms over length^penalty; at most
                                     1000, either sign. */
