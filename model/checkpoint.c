@@ -3,7 +3,6 @@
  */
 #include "checkpoint.h"
 
-#include "json.h"
 #include "say.h"
 
 #include <stdio.h>
@@ -22,6 +21,8 @@ static const struct {
     { "U64", 0, 8 },        { "U32", 0, 4 },        { "U16", 0, 2 },          { "U8", 0, 1 },
     { "BOOL", 0, 1 },       { "F8_E4M3", 0, 1 },    { "F8_E5M2", 0, 1 },
 };
+
+static const char index_name[] = "model.safetensors.index.json";
 
 /* ---- one header ---- */
 
@@ -214,15 +215,35 @@ static heed_status unique(const struct checkpoint *c, heed_report *report)
 
 /* ---- files ---- */
 
+/* The tensors of one more header, behind which `data` bytes lie, from byte `begin` of the file on.
+ * Their names point into the text. */
+static heed_status header(struct checkpoint *c, const char *name, const char *text, size_t bytes,
+                          int64_t data, int64_t begin, heed_report *report)
+{
+    const size_t first = c->n;
+    heed_status status;
+    struct json j;
+
+    json_begin(&j, text, bytes);
+    status = tensors(c, &j, data);
+    if (status == HEED_E_NOMEM)
+        return say_no_memory(report, (int64_t)(2 * c->room * sizeof *c->weights));
+    if (status < 0)
+        return say(report, status, name, 0, j.at - j.begin, "header, byte %lld: %s",
+                   (long long)(j.at - j.begin), j.error);
+    status = contiguous(c, first, data, name, report);
+    for (size_t i = first; i < c->n; i++)
+        c->weights[i].begin += begin;
+    return status;
+}
+
 static heed_status add_file(struct checkpoint *c, const char *folder, const char *name,
                             heed_report *report)
 {
     struct file *const file = &c->files[c->n_files];
-    const size_t first = c->n;
     unsigned char size[FIRST];
     heed_status status = file_open(folder, name, INT64_MAX / 2, file, report);
     uint64_t bytes = 0;
-    struct json j;
 
     if (status < 0)
         return status;
@@ -243,21 +264,25 @@ static heed_status add_file(struct checkpoint *c, const char *folder, const char
     status = file_read(file, FIRST, (int64_t)bytes, c->headers[c->n_files - 1], report);
     if (status < 0)
         return status;
-    json_begin(&j, c->headers[c->n_files - 1], (size_t)bytes);
-    status = tensors(c, &j, file->bytes - FIRST - (int64_t)bytes);
-    if (status == HEED_E_NOMEM)
-        return say_no_memory(report, (int64_t)(2 * c->room * sizeof *c->weights));
+    return header(c, name, c->headers[c->n_files - 1], (size_t)bytes,
+                  file->bytes - FIRST - (int64_t)bytes, FIRST + (int64_t)bytes, report);
+}
+
+heed_status checkpoint_parse(const char *text, size_t bytes, int64_t data, struct checkpoint *c,
+                             heed_report *report)
+{
+    heed_status status;
+
+    *c = (struct checkpoint){ .n = 0 };
+    status = header(c, "header", text, bytes, data, 0, report);
+    if (status >= 0)
+        status = unique(c, report);
     if (status < 0)
-        return say(report, status, name, 0, j.at - j.begin, "header, byte %lld: %s",
-                   (long long)(j.at - j.begin), j.error);
-    status = contiguous(c, first, file->bytes - FIRST - (int64_t)bytes, name, report);
-    for (size_t i = first; i < c->n; i++)
-        c->weights[i].begin += FIRST + (int64_t)bytes;
+        checkpoint_close(c);
     return status;
 }
 
-/* The number of shards that the index names, all by the one form that names have. */
-static bool shards(struct json *j, long *of)
+bool checkpoint_shards(struct json *j, long *of)
 {
     struct json_text key, name;
 
@@ -297,7 +322,7 @@ static bool shards(struct json *j, long *of)
 
 static heed_status add_shards(struct checkpoint *c, const char *folder, heed_report *report)
 {
-    static const char name[] = "model.safetensors.index.json";
+    const char *const name = index_name;
     heed_status status;
     struct json j;
     size_t bytes;
@@ -308,7 +333,7 @@ static heed_status add_shards(struct checkpoint *c, const char *folder, heed_rep
     if (status < 0)
         return status;
     json_begin(&j, text, bytes);
-    if (!shards(&j, &of))
+    if (!checkpoint_shards(&j, &of))
         status = say(report, HEED_E_VALUE, name, 0, json_line(&j), "line %lld: %s",
                      (long long)json_line(&j), j.error);
     free(text);
@@ -331,8 +356,8 @@ heed_status checkpoint_open(const char *folder, struct checkpoint *c, heed_repor
         heed_report index = { .size = sizeof index };
 
         status = add_shards(c, folder, &index);
-        /* Else the first file is what is missing. */
-        if (status != HEED_E_NOT_FOUND || c->n_files > 0)
+        /* Without an index the first file is what is missing. */
+        if (status != HEED_E_NOT_FOUND || strcmp(index.field, index_name) != 0)
             say(report, index.status, index.field, index.wanted, index.got, "%s", index.message);
     }
     if (status >= 0)

@@ -9,6 +9,7 @@
 #define MODEL_CHECKPOINT_H
 
 #include "file.h"
+#include "json.h"
 
 enum { CHECKPOINT_FILES = 256, CHECKPOINT_AXES = 4, CHECKPOINT_NAME = 256 };
 
@@ -33,6 +34,15 @@ struct checkpoint {
  * sense: the report's field is the file, or the tensor; HEED_E_NOMEM. */
 heed_status checkpoint_open(const char *folder, struct checkpoint *out, heed_report *report);
 void checkpoint_close(struct checkpoint *checkpoint);
+
+/* A header alone, behind which `data` bytes would lie: tensors begin in these. Names point into the
+ * text, which must stay. Statuses as those of checkpoint_open(). */
+heed_status checkpoint_parse(const char *text, size_t bytes, int64_t data, struct checkpoint *out,
+                             heed_report *report);
+
+/* The number of shards that an index names, all by the one form that names have, 1 to
+ * CHECKPOINT_FILES. False: j->error says why. */
+bool checkpoint_shards(struct json *j, long *of);
 
 /* NULL: there is none of this name. */
 const struct weight *checkpoint_find(const struct checkpoint *checkpoint, const char *name);

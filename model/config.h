@@ -23,14 +23,14 @@ struct config {
     int64_t positions, decoder_positions, types;
     int64_t buckets, max_distance;  /* Of relative positions. */
     int64_t window[CONFIG_LAYERS];  /* Longformer, LED: whole windows, of each layer. */
-    int64_t n_windows;
+    int64_t n_windows;              /* 1: of all layers. */
     int64_t radius, side_block, block, sparse_block, factor, globals, random_blocks;
     int64_t relative_positions, position_buckets, convolution;
     int64_t pad, bos, eos, start;   /* Ids; CONFIG_ABSENT: none. */
     int64_t forced_bos, forced_eos;
     int64_t beams, min_length, max_length, no_repeat, max_new;
     int64_t early_stopping;         /* 0, 1; 2: "never". */
-    double eps, length_penalty;
+    double eps, length_penalty;     /* eps: CONFIG_ABSENT: as the family has it. */
     bool scale_embedding, tied, scale_outputs, stagger, relative_attention, share_keys;
     bool position_input, use_bias, lsg, mask_first, pass_global, pool_with_global;
 };

@@ -181,7 +181,7 @@ static heed_status cross(struct decoder *dec, heed_buf states, int64_t n, heed_r
 
     for (int part = 0; part < 2 && status >= 0; part++) {
         struct sketch s = { .p = dec->p, .stack = stack, .weights = CROSS_WEIGHTS };
-        heed_plan *plan;
+        heed_plan *plan = NULL;
 
         draft_begin(&s.draft, CROSS_ARGS, 0, report);
         layer_map(&s, part ? ROLE_CROSS_V : ROLE_CROSS_K, x, HEED_ACT_NONE, NO_VIEW, y);

@@ -171,7 +171,7 @@ static int64_t form_of(const struct parameters *p, const struct attention *a,
         return which % 2 == 1 && c->stagger;
     if (a->mechanism != SEES_LONGFORMER)
         return 0;
-    if (a->window > 0 || c->n_windows == 0)
+    if (a->window > 0)
         return a->window;
     return c->window[which < c->n_windows ? which : c->n_windows - 1] / 2;
 }

@@ -94,6 +94,7 @@ struct family {
     int64_t first_position;          /* The row of position 0. */
     const struct stack_names *encoder, *decoder;
     const char *head, *logits_bias;  /* Of the whole; of the second one the name of the tensor. */
+    double eps;                      /* Of norms, where config.json says nothing. */
 };
 
 /* NULL: the family is not known. */

@@ -297,6 +297,12 @@ heed_status generate_check(const struct parameters *p, const struct search *s,
         return say(report, HEED_E_VALUE, "max_length", room, s->max_length,
                    "summaries of %lld tokens: 2 to %lld", (long long)s->max_length,
                    (long long)room);
+    if (s->min_length < 0 || s->no_repeat < 0)
+        return say(report, HEED_E_VALUE, s->min_length < 0 ? "min_length" : "no_repeat", 0,
+                   s->min_length < 0 ? s->min_length : s->no_repeat, "a negative number of tokens");
+    if (!(fabs(s->length_penalty) <= 1000))
+        return say(report, HEED_E_VALUE, "length_penalty", 1000, 0,
+                   "a penalty of %g: -1000 to 1000", s->length_penalty);
     if (s->beams < 1 || s->beams > 1024)
         return say(report, HEED_E_VALUE, "beams", 1024, s->beams, "%lld beams: 1 to 1024",
                    (long long)s->beams);

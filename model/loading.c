@@ -47,6 +47,26 @@ static heed_status staged(struct loading *l, int64_t bytes, void **to)
     return HEED_OK;
 }
 
+/* Are all numbers finite? Exponents of ones alone are those of infinities and NaN. */
+static bool finite(const void *data, uint32_t dtype, int64_t bytes)
+{
+    const uint32_t mask = dtype == HEED_F32 ? 0x7f800000u : dtype == HEED_F16 ? 0x7c00u : 0x7f80u;
+    uint32_t bad = 0;
+
+    if (dtype == HEED_F32) {
+        const uint32_t *const x = data;
+
+        for (int64_t i = 0; i < bytes / 4; i++)
+            bad |= (x[i] & mask) == mask;
+    } else {
+        const uint16_t *const x = data;
+
+        for (int64_t i = 0; i < bytes / 2; i++)
+            bad |= (x[i] & mask) == mask;
+    }
+    return !bad;
+}
+
 static heed_status read_weight(struct loading *l, const struct weight *weight, heed_buf to)
 {
     heed_status status = HEED_OK;
@@ -58,6 +78,12 @@ static heed_status read_weight(struct loading *l, const struct weight *weight, h
         status = staged(l, weight->bytes, &at);
     if (status >= 0)
         status = checkpoint_read(&l->files, weight, at, l->report);
+    if (status >= 0 && !finite(at, weight->dtype, weight->bytes)) {
+        char name[CHECKPOINT_NAME];
+
+        snprintf(name, sizeof name, "%.*s", (int)weight->name_bytes, weight->name);
+        return say(l->report, HEED_E_VALUE, name, 0, 0, "weights that are not finite");
+    }
     if (status >= 0 && !l->p->host)
         status = heed_buf_write(l->queue, to, at, (uint64_t)weight->bytes, l->report);
     return status;

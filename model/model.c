@@ -218,15 +218,25 @@ static bool tell(void *context, int64_t done, int64_t most)
     return options->progress(options->context, done, most) != 0;
 }
 
-static struct search search_of(const struct config *c, const heed_generate_options *o,
+/* How long a sequence becomes of which neither the caller nor the files say anything. */
+static int64_t usual_length(const struct parameters *p)
+{
+    const struct param *const places = &p->decoder.of[ROLE_POSITIONS].weight;
+    const int64_t room = places->t.ndim ? places->t.shape[0] - p->family->first_position : 142;
+
+    return room < 142 ? room : 142;
+}
+
+static struct search search_of(const struct parameters *p, const heed_generate_options *o,
                                int64_t room)
 {
+    const struct config *const c = &p->config;
     const int64_t own = c->max_new > 0 ? c->max_new + 1 : c->max_length;
     struct search s = {
         .beams = o->beams ? o->beams : c->beams, .early_stopping = c->early_stopping,
         .min_length = o->min_length || (o->flags & HEED_GENERATE_MIN_GIVEN) ? o->min_length
                                                                             : c->min_length,
-        .max_length = o->max_length ? o->max_length : own > 0 ? own : 142,
+        .max_length = o->max_length ? o->max_length : own > 0 ? own : usual_length(p),
         .no_repeat = o->no_repeat || (o->flags & HEED_GENERATE_NO_REPEAT_GIVEN) ? o->no_repeat
                                                                                 : c->no_repeat,
         .length_penalty = o->length_penalty != 0 || (o->flags & HEED_GENERATE_PENALTY_GIVEN)
@@ -267,7 +277,7 @@ heed_status heed_model_generate_with(const heed_model *model, heed_queue *queue,
     if (options.stopping > HEED_STOP_NEVER)
         return say(report, HEED_E_VALUE, "options.stopping", HEED_STOP_NEVER, options.stopping,
                    "no HEED_STOP_*");
-    search = search_of(&model->p.config, &options, room);
+    search = search_of(&model->p, &options, room);
     if (options.progress) {
         search.progress = tell;
         search.context = &told;

@@ -91,40 +91,57 @@ static heed_status take_tokens(struct loading *l, struct stack *stack)
     return HEED_OK;
 }
 
-/* Sines, then cosines, of position / 10000^(2 i / model) (Vaswani et al. 2017, section 3.5), where
- * the files do not have them. */
+/* Sines, then cosines, of position / 10000^(2 i / model) (Vaswani et al. 2017, section 3.5): rows
+ * from `first` on, by pieces. */
+static heed_status sinusoid_rows(struct loading *l, const struct param *to, int64_t first,
+                                 int64_t rows, float *room)
+{
+    const int64_t d = l->p->config.model;
+    float *const halves = room + rows * d;
+    heed_rope_scaling scaling = { .size = sizeof scaling };
+    const heed_buf at = { to->buf.handle, to->buf.offset + (uint64_t)(first * d) * sizeof *room };
+    heed_status status;
+
+    if ((l->p->family->traits & TRAIT_SLOWEST) && d > 2)
+        scaling.base = power(10000, (double)(d / 2) / (double)(d / 2 - 1));
+    status = heed_rope_tables(&scaling, first, rows, d / 2, halves, halves + rows * d / 2);
+    if (status < 0)
+        return say(l->report, status, "max_position_embeddings", 0, first + rows,
+                   "no table of positions");
+    for (int64_t i = 0; i < rows; i++) {
+        memcpy(room + i * d, halves + (rows + i) * d / 2, (size_t)d / 2 * sizeof *room);
+        memcpy(room + i * d + d / 2, halves + i * d / 2, (size_t)d / 2 * sizeof *room);
+    }
+    return heed_buf_write(l->queue, at, room, (uint64_t)(rows * d) * sizeof *room, l->report);
+}
+
+/* Positions that the files do not have. The number of rows is a word of config.json alone: both
+ * stacks' tables take 8 MiB, or a fifth of the files, not more. */
 static heed_status sinusoids(struct loading *l, struct stack *stack)
 {
+    enum { PIECE = 256, FREE = 8 << 20 };
     const int64_t rows = stack == &l->p->decoder ? l->p->config.decoder_positions
                                                  : l->p->config.positions;
     const int64_t d = l->p->config.model, shape[2] = { rows, d };
-    heed_rope_scaling scaling = { .size = sizeof scaling };
+    const int64_t most = (int64_t)((FREE + l->all / 5) / 2) / (4 * d);
     struct param *const to = &stack->of[ROLE_POSITIONS].weight;
-    float *table, *halves;
     heed_status status;
+    float *room;
 
     if (to->t.ndim)
         return HEED_OK;
-    if (rows < 1 || d % 2 != 0)
-        return say(l->report, HEED_E_VALUE, "max_position_embeddings", 1, rows,
-                   "positions that are computed want their number, and an even d_model");
-    table = malloc((size_t)(2 * rows * d) * sizeof *table);
-    if (!table)
-        return say_no_memory(l->report, 2 * rows * d * (int64_t)sizeof *table);
-    halves = table + rows * d;
-    if ((l->p->family->traits & TRAIT_SLOWEST) && d > 2)
-        scaling.base = power(10000, (double)(d / 2) / (double)(d / 2 - 1));
-    status = heed_rope_tables(&scaling, 0, rows, d / 2, halves, halves + rows * d / 2);
-    for (int64_t i = 0; i < rows && status >= 0; i++) {
-        memcpy(table + i * d, halves + (rows + i) * d / 2, (size_t)d / 2 * sizeof *table);
-        memcpy(table + i * d + d / 2, halves + i * d / 2, (size_t)d / 2 * sizeof *table);
-    }
+    if (rows < 1 || d % 2 != 0 || rows > most)
+        return say(l->report, HEED_E_VALUE, "max_position_embeddings", most, rows,
+                   "positions that are computed want their number, for these files 1 to %lld, and "
+                   "an even d_model", (long long)most);
+    room = malloc((size_t)(2 * PIECE * d) * sizeof *room);
+    if (!room)
+        return say_no_memory(l->report, 2 * PIECE * d * (int64_t)sizeof *room);
     to->t = heed_array_dense(HEED_F32, NULL, 2, shape).t;
-    if (status >= 0)
-        status = weights_keep(l->p, bytes_of(&to->t), &to->buf, l->report);
-    if (status >= 0)
-        status = heed_buf_write(l->queue, to->buf, table, bytes_of(&to->t), l->report);
-    free(table);
+    status = weights_keep(l->p, bytes_of(&to->t), &to->buf, l->report);
+    for (int64_t i = 0; i < rows && status >= 0; i += PIECE)
+        status = sinusoid_rows(l, to, i, rows - i < PIECE ? rows - i : PIECE, room);
+    free(room);
     return status;
 }
 
@@ -175,6 +192,36 @@ static heed_status take_stack(struct loading *l, struct stack *stack)
 
 /* ---- the model ---- */
 
+/* A window for each layer, or one for all; where config.json has none, 512, as transformers has. */
+static heed_status windows(struct config *c, heed_report *report)
+{
+    if (c->n_windows == CONFIG_ABSENT) {
+        c->n_windows = 1;
+        c->window[0] = 512;
+    }
+    if (c->n_windows != 1 && c->n_windows != c->layers)
+        return say(report, HEED_E_VALUE, "attention_window", c->layers, c->n_windows,
+                   "%lld windows of %lld layers", (long long)c->n_windows, (long long)c->layers);
+    return HEED_OK;
+}
+
+/* Buckets for both sides, exact ones in the first half of each. */
+static heed_status distances(const struct parameters *p, heed_report *report)
+{
+    const struct config *const c = &p->config;
+
+    if (!(p->family->traits & TRAIT_RELATIVE))
+        return HEED_OK;
+    if (c->buckets % 2 != 0)
+        return say(report, HEED_E_VALUE, "relative_attention_num_buckets", c->buckets + 1,
+                   c->buckets, "an odd number of buckets");
+    if (c->max_distance <= c->buckets / 2)
+        return say(report, HEED_E_VALUE, "relative_attention_max_distance", c->buckets / 2 + 1,
+                   c->max_distance, "%lld, where half of the buckets, %lld, are exact",
+                   (long long)c->max_distance, (long long)(c->buckets / 2));
+    return HEED_OK;
+}
+
 /* What config.json says against itself, or leaves out that every family has. */
 static heed_status consistent(struct parameters *p, heed_report *report)
 {
@@ -197,6 +244,8 @@ static heed_status consistent(struct parameters *p, heed_report *report)
         c->decoder_hidden = c->hidden;
     if (c->decoder_positions == CONFIG_ABSENT)
         c->decoder_positions = c->positions;
+    if (c->eps < 0)
+        c->eps = p->family->eps;
     if (c->head_dim == CONFIG_ABSENT && (c->model % c->heads || c->model % c->decoder_heads))
         return say(report, HEED_E_VALUE, "num_heads", c->model, c->heads,
                    "the heads do not divide the %lld channels", (long long)c->model);
@@ -211,7 +260,9 @@ static heed_status consistent(struct parameters *p, heed_report *report)
     if (p->gated && !(p->family->traits & TRAIT_RELATIVE))
         return say(report, HEED_E_UNSUPPORTED, "activation_function", 0, 0,
                    "a gated activation of a %s", c->family);
-    return HEED_OK;
+    if (windows(c, report) < 0)
+        return HEED_E_VALUE;
+    return distances(p, report);
 }
 
 static const struct stack_names *encoder_names(const struct parameters *p)

@@ -19,6 +19,7 @@ SUMMARIES = {
     "heed-bench": "measure attention kernels beside what the processor can do",
     "heed-conform": "compare attention kernels with the reference, case by case",
     "heed-info": "say what heed is and what it finds on this machine",
+    "heed-model": "run encoders and encoder-decoders from published checkpoints",
     "heed-summarize": "print the sentences of a long document that say most",
 }
 DEVICES = "heed-info --names 2>/dev/null"

@@ -119,13 +119,15 @@ enum {
 };
 
 /** How ids are generated. Zero is what generation_config.json, or else config.json, says, and where
- * they say nothing 1 beam, 142 tokens, no penalty. Lengths count the start token. */
+ * they say nothing 1 beam, 142 tokens or as many as there are positions, no penalty. Lengths count
+ * the start token. */
 typedef struct heed_generate_options {
     uint32_t size, flags;      /**< HEED_GENERATE_*. */
     uint32_t beams, stopping;  /**< 1: the largest logit goes on; HEED_STOP_*. */
     int64_t min_length, max_length;
     int64_t no_repeat;         /**< Tokens of which no sequence stands twice; 0: any may. */
-    double length_penalty;     /**< A score is the sum of logarithms over length^penalty. */
+    double length_penalty;     /**< A score is the sum of logarithms over length^penalty; at most
+                                    1000, either sign. */
     /** Called after each token; 0: stop, and give what there is. NULL: not. */
     int (*progress)(void *context, int64_t done, int64_t most);
     void *context;             /**< Passed through, never read. */
@@ -235,8 +237,8 @@ HEED_API HEED_MUST_CHECK heed_status heed_model_logits(const heed_model *model, 
  * @param out     receives the ids, the start token and the end token included.
  * @param room    how many fit; max_length of the search is cut to it.
  * @param n_out   receives how many there are.
- * @return as heed_model_logits(); HEED_E_SIZE, HEED_E_NEWER, HEED_E_FLAG of options. On an error
- *   nothing is written.
+ * @return as heed_model_logits(); HEED_E_SIZE, HEED_E_NEWER, HEED_E_FLAG of options; HEED_E_VALUE
+ *   an option, or an id of config.json, out of its range. On an error nothing is written.
  */
 HEED_API HEED_MUST_CHECK heed_status heed_model_generate(const heed_model *model,
                                                          heed_queue *queue, const int32_t *ids,

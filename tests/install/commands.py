@@ -37,6 +37,7 @@ RULES = [
     (r"--(plugin|pattern)$", "names an option"),
     (r"--device (opencl|cuda)", "needs a device that not every machine has"),
     (r"^python3 -m heed.torch", "python-torch does it, where there is PyTorch"),
+    (r"^heed-model|^heed-summarize.* --model", "needs a checkpoint, and nobody fetches one for a test"),
     (r"^mpirun|heed-mpi", "needs an MPI, which not every machine has"),
     (r"^(heed|build/(tools|examples))", None),
     (r"^cc |^(PYTHONPATH=\S+ )?python3 |^export |^meson compile", None),
@@ -46,7 +47,7 @@ SHORTER = [(r"--cases \d+", "--cases 40"),
            (r"(heed-conform --plugin \S+)(?!.*--cases?\b)", r"\1 --cases 40"), (r"\bheed-bench\b(?!.*--quick)", "heed-bench --quick"), (r"\bn=2048\b", "n=256"),
            (r"-O2 (examples/)", r"-O0 \1"),
            (r"^meson compile -C build.*\n", "")]
-PROGRAM = re.compile(r"\b(heed-(?:bench|conform|info|summarize))\b((?:[^`&;])*)")
+PROGRAM = re.compile(r"\b(heed-(?:bench|conform|info|model|summarize))\b((?:[^`&;])*)")
 
 
 def documents(top):

@@ -17,7 +17,7 @@ import tempfile
 
 from stage import expect, installed, run, skip
 
-PROGRAMS = ("heed-bench", "heed-conform", "heed-info", "heed-summarize")
+PROGRAMS = ("heed-bench", "heed-conform", "heed-info", "heed-model", "heed-summarize")
 # What is typed, and what must be among the completions.
 TYPED = [
     ("heed-bench --thr", "--threads"), ("heed-bench --clock w", "wall"),
@@ -25,7 +25,9 @@ TYPED = [
     ("heed-bench --workload longf", "longformer"), ("heed-bench --device refer", "reference"),
     ("heed-bench --device cpu:sc", "cpu:scalar"), ("heed-conform --op mer", "merge"),
     ("heed-conform --family me", "mechanisms"), ("heed-info --pattern lsg-b", "lsg-block-stride"),
-    ("heed-info --su", "--support"), ("heed-summarize --attention b", "bigbird"),
+    ("heed-info --su", "--support"), ("heed-model --we", "--weights"),
+    ("heed-model --stopping ne", "never"), ("heed-model --device refer", "reference"),
+    ("heed-summarize --attention b", "bigbird"),
     ("heed-summarize --wo", "--words"), ("heed-summarize READ", "README.md"),
 ]
 BASH = """source "$1" || exit 1

@@ -14,7 +14,7 @@ import sys
 
 from stage import expect, installed, run
 
-PROGRAMS = ("heed-bench", "heed-conform", "heed-info", "heed-summarize")
+PROGRAMS = ("heed-bench", "heed-conform", "heed-info", "heed-model", "heed-summarize")
 # What is wrong, and what the line says was wanted.
 MISTAKES = {
     "heed-bench": [
@@ -43,6 +43,19 @@ MISTAKES = {
         ("--pattern nosuch", "--pattern: there is no pattern \"nosuch\""),
         ("more", "option: wanted one that heed-info --help lists, got \"more\""),
     ],
+    "heed-model": [
+        ("", "COMMAND: wanted info, write, tokens, states, logits or generate, got nothing"),
+        ("dance DIR", "COMMAND: wanted info, write, tokens, states, logits or generate, got"),
+        ("info", "DIR: wanted a folder, got nothing"),
+        ("info DIR MORE", "MORE is one argument too many"),
+        ("info DIR --beams 0", "--beams: wanted a whole number from 1 to 1024, got \"0\""),
+        ("info DIR --threads", "--threads: wanted a whole number from 0 to 1024, got nothing"),
+        ("info DIR --weights f64", "--weights: wanted f32, f16, bf16, q8_0 or q4_0, got \"f64\""),
+        ("info DIR --stopping late", "--stopping: wanted estimate, first or never, got \"late\""),
+        ("info DIR --length-penalty x", "--length-penalty: wanted a number, got \"x\""),
+        ("info nowhere", "config.json: nowhere/config.json: "),
+        ("info DIR --device nosuch", None),
+    ],
     "heed-summarize": [
         ("--words 0 FILE", "--words: wanted a whole number from 1 to 1000000, got \"0\""),
         ("--words", "--words: wanted a whole number from 1 to 1000000, got nothing"),
@@ -67,8 +80,9 @@ def check_library(program, prefix):
     """The library that the loader finds is the one of the moved tree."""
     found = [line for line in run("ldd", program, env={"LD_LIBRARY_PATH": ""}).splitlines()
              if "libheed" in line]
-    expect(len(found) == 1 and str(prefix) in os.path.realpath(found[0].split()[2]),
-           f"{program.name} takes {found}")
+    wanted = 2 if program.name == "heed-model" else 1
+    expect(len(found) == wanted and all(str(prefix) in os.path.realpath(line.split()[2])
+                                        for line in found), f"{program.name} takes {found}")
 
 
 def check_said(program, top):

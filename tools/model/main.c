@@ -5,45 +5,21 @@
  */
 #include <heed/model.h>
 
+#include "common/command.h"
+#include "common/streams.h"
+#include "common/text.h"
+
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: heed-model COMMAND DIR [OPTION]... < INPUT\n"
-    "\n"
-    "Runs the encoder or the encoder-decoder of DIR, a folder with config.json, model.safetensors\n"
-    "and tokenizer.json, on what is read from standard input.\n"
-    "\n"
-    "Commands:\n"
-    "  info                 what the model is; reads nothing\n"
-    "  write                a text to what the model writes about it: its summary, if it was\n"
-    "                       trained for that\n"
-    "  tokens               a text to its ids\n"
-    "  states               ids to the encoder's rows, binary32 of this machine\n"
-    "  logits               ids to the rows of --next, binary32 of this machine\n"
-    "  generate             ids to ids\n"
-    "\n"
-    "Ids are numbers with white space between them, those that begin and end texts included.\n"
-    "\n"
-    "Options:\n"
-    "  --device NAME        cpu, reference, opencl:0, ... (heed-info lists them)\n"
-    "  --threads N          of a host device; 0: as many as there are processors\n"
-    "  --weights TYPE       what matrices become: f32, f16, bf16, q8_0, q4_0\n"
-    "  --attention SPEC     of the encoder: full, longformer:WINDOW[:GLOBALS]\n"
-    "  --next \"ID ...\"      logits: what the decoder has so far, from its start token on\n"
-    "  --beams N            generate: how many sequences go on at a time\n"
-    "  --min-length N, --max-length N, --no-repeat N, --length-penalty X\n"
-    "  --stopping KIND      estimate, first, never\n"
-    "  --help, --version\n";
+static const char name[] = "heed-model";
 
 struct options {
     const char *command, *folder, *device, *next;
     heed_model_options model;
     heed_generate_options generate;
-    uint32_t threads;
+    int64_t threads, beams, no_repeat, min_length;
 };
 
 /* What a command works with. */
@@ -62,114 +38,154 @@ struct session {
 
 static int complain(const char *format, const char *what)
 {
-    fputs("heed-model: ", stderr);
+    fprintf(stderr, "%s: ", name);
     fprintf(stderr, format, what);
     fputc('\n', stderr);
-    return 2;
+    return EXIT_USAGE;
 }
 
 static int failed(const struct session *s)
 {
-    fprintf(stderr, "heed-model: %s%s%s\n", s->why.field, *s->why.field ? ": " : "",
+    fprintf(stderr, "%s: %s%s%s\n", name, s->why.field, *s->why.field ? ": " : "",
             s->why.message);
-    return 2;
+    return EXIT_USAGE;
 }
 
 /* ---- options ---- */
 
-static int integer(const char *text, int64_t low, int64_t high, int64_t *to)
-{
-    char *end;
-    long long got;
-
-    errno = 0;
-    got = strtoll(text, &end, 10);
-    if (end == text || *end || errno || got < low || got > high)
-        return complain("%s is no number, or out of its range", text);
-    *to = got;
-    return 0;
-}
-
-static int choice(const char *text, const char *const *names, const uint32_t *values,
-                  uint32_t *to)
+static bool choice(const char *text, const char *const *names, const uint32_t *values,
+                   uint32_t *to)
 {
     for (; *names; names++, values++)
         if (strcmp(*names, text) == 0) {
             *to = *values;
-            return 0;
+            return true;
         }
-    return complain("there is no %s", text);
+    return false;
 }
 
-static int number_option(struct options *o, const char *name, const char *value)
+#define TYPES "f32|f16|bf16|q8_0|q4_0"
+#define KINDS "estimate|first|never"
+
+static bool take_weights(void *state, const char *value, const char **wanted)
+{
+    static const char *const types[] = { "f32", "f16", "bf16", "q8_0", "q4_0", NULL };
+    static const uint32_t dtypes[] = { HEED_F32, HEED_F16, HEED_BF16, HEED_Q8_0, HEED_Q4_0 };
+
+    *wanted = "f32, f16, bf16, q8_0 or q4_0";
+    return choice(value, types, dtypes, &((struct options *)state)->model.weights);
+}
+
+static bool take_stopping(void *state, const char *value, const char **wanted)
 {
     static const char *const kinds[] = { "estimate", "first", "never", NULL };
     static const uint32_t stops[] = { HEED_STOP_ESTIMATE, HEED_STOP_FIRST, HEED_STOP_NEVER };
-    static const char *const types[] = { "f32", "f16", "bf16", "q8_0", "q4_0", NULL };
-    static const uint32_t dtypes[] = { HEED_F32, HEED_F16, HEED_BF16, HEED_Q8_0, HEED_Q4_0 };
-    heed_generate_options *const g = &o->generate;
-    int64_t number = 0;
-    int status = 0;
-    char *end;
 
-    if (strcmp(name, "--weights") == 0)
-        return choice(value, types, dtypes, &o->model.weights);
-    if (strcmp(name, "--stopping") == 0)
-        return choice(value, kinds, stops, &g->stopping);
-    if (strcmp(name, "--length-penalty") == 0) {
-        g->length_penalty = strtod(value, &end);
-        g->flags |= HEED_GENERATE_PENALTY_GIVEN;
-        return end == value || *end ? complain("%s is no number", value) : 0;
-    }
-    status = integer(value, 0, INT32_MAX, &number);
-    if (strcmp(name, "--threads") == 0)
-        o->threads = (uint32_t)number;
-    else if (strcmp(name, "--beams") == 0)
-        g->beams = (uint32_t)number;
-    else if (strcmp(name, "--max-length") == 0)
-        g->max_length = number;
-    else if (strcmp(name, "--min-length") == 0)
-        g->min_length = number, g->flags |= HEED_GENERATE_MIN_GIVEN;
-    else if (strcmp(name, "--no-repeat") == 0)
-        g->no_repeat = number, g->flags |= HEED_GENERATE_NO_REPEAT_GIVEN;
-    else
-        return complain("there is no option %s", name);
-    return status;
+    *wanted = "estimate, first or never";
+    return choice(value, kinds, stops, &((struct options *)state)->generate.stopping);
 }
 
-static int parse(int argc, char **argv, struct options *o)
+static bool take_penalty(void *state, const char *value, const char **wanted)
 {
-    static const struct {
-        const char *name;
-        size_t at;
-    } texts[] = { { "--device", offsetof(struct options, device) },
-                  { "--next", offsetof(struct options, next) },
-                  { "--attention", offsetof(struct options, model.attention) } };
+    heed_generate_options *const g = &((struct options *)state)->generate;
+    char *end;
 
-    for (int i = 1; i < argc; i++) {
-        const char **text = NULL;
-        int status = 0;
+    *wanted = "a number";
+    g->length_penalty = strtod(value, &end);
+    g->flags |= HEED_GENERATE_PENALTY_GIVEN;
+    return end != value && *end == 0;
+}
 
-        if (argv[i][0] != '-') {
-            if (o->folder)
-                return complain("%s is one argument too many", argv[i]);
-            *(o->command ? &o->folder : &o->command) = argv[i];
-            continue;
-        }
-        if (i + 1 == argc)
-            return complain("%s wants a value, or is no option", argv[i]);
-        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-            if (strcmp(argv[i], texts[k].name) == 0)
-                text = (const char **)(void *)((char *)o + texts[k].at);
-        if (text)
-            *text = argv[i + 1];
-        else
-            status = number_option(o, argv[i], argv[i + 1]);
-        if (status)
-            return status;
-        i++;
+static bool take_operand(void *state, const char *value, const char **wanted)
+{
+    struct options *const o = state;
+
+    (void)wanted;
+    if (o->folder) {
+        complain("%s is one argument too many", value);
+        return false;
     }
-    return o->folder ? 0 : complain("%s wants a folder", o->command ? o->command : "a command");
+    *(o->command ? &o->folder : &o->command) = value;
+    return true;
+}
+
+/* What an option that was not given has. */
+enum { NOT_GIVEN = -1 };
+
+static const struct command_option option_rows[] = {
+#define AT(field) offsetof(struct options, field)
+    { "--device", "DEVICE", "cpu, reference, opencl:0, ... (heed-info lists them)", AT(device), 0,
+      0, NULL },
+    { "--threads", "N", "of a host device; 0: as many as there are processors", AT(threads), 0,
+      1024, NULL },
+    { "--weights", TYPES, "what matrices become", 0, 0, 0, take_weights },
+    { "--attention", "SPEC", "of the encoder: full, longformer:WINDOW[:GLOBALS]",
+      AT(model.attention), 0, 0, NULL },
+    { "--next", "IDS", "logits: what the decoder has so far, from its start token on,\n"
+      "in quotes", AT(next), 0, 0, NULL },
+    { "--beams", "N", "write, generate: how many sequences go on at a time", AT(beams), 1, 1024,
+      NULL },
+    { "--min-length", "N", "tokens of a sequence, its start among them", AT(min_length), 0,
+      INT32_MAX, NULL },
+    { "--max-length", "N", "likewise", AT(generate.max_length), 1, INT32_MAX, NULL },
+    { "--no-repeat", "N", "so many tokens stand nowhere twice; 0: any may", AT(no_repeat), 0,
+      INT32_MAX, NULL },
+    { "--length-penalty", "X", "scores are divided by the length to this power", 0, 0, 0,
+      take_penalty },
+    { "--stopping", KINDS, "when a search ends: the best sequence that goes on is worse\n"
+      "than a finished one at its length, as many are finished as\n"
+      "there are beams, or no length could make it better", 0, 0, 0, take_stopping },
+#undef AT
+};
+
+static void print_commands(FILE *to)
+{
+    fputs("\nCommands:\n"
+          "  info      what the model is; reads nothing\n"
+          "  write     a text to what the model writes about it: its summary, if it was trained\n"
+          "            for that\n"
+          "  tokens    a text to its ids\n"
+          "  states    ids to the encoder's rows, binary32 of this machine\n"
+          "  logits    ids to the rows of --next, binary32 of this machine\n"
+          "  generate  ids to ids\n", to);
+}
+
+static const struct command command_line = {
+    .name = name,
+    .usage = "heed-model COMMAND DIR [OPTION]... < FILE\n",
+    .what = "Runs the encoder or the encoder-decoder of DIR, a folder with config.json,\n"
+            "model.safetensors and tokenizer.json, on what is read from standard input: a text,\n"
+            "or ids, numbers with white space between them, those that begin and end texts\n"
+            "included.\n",
+    .options = option_rows,
+    .n_options = sizeof option_rows / sizeof *option_rows,
+    .examples = "  heed-model info led-base-16384\n"
+                "      what a folder is\n"
+                "  heed-model write led-large-16384-arxiv --beams 4 < paper.txt\n"
+                "      a summary of a paper\n"
+                "  heed-model tokens bart-large-cnn < mail.txt\n"
+                "      the ids of a text\n",
+    .ends = "Exit status:\n"
+            "  0 done, 1 standard output did not take all, 2 wrong usage, or a model or a text\n"
+            "  that is none.\n",
+    .more = print_commands,
+    .operand = take_operand,
+};
+
+/* The numbers of options that have flags, or another width. */
+static void settle(struct options *o)
+{
+    heed_generate_options *const g = &o->generate;
+
+    g->beams = (uint32_t)o->beams;
+    if (o->no_repeat != NOT_GIVEN) {
+        g->no_repeat = o->no_repeat;
+        g->flags |= HEED_GENERATE_NO_REPEAT_GIVEN;
+    }
+    if (o->min_length != NOT_GIVEN) {
+        g->min_length = o->min_length;
+        g->flags |= HEED_GENERATE_MIN_GIVEN;
+    }
 }
 
 /* ---- ids ---- */
@@ -178,8 +194,8 @@ static int add_id(int32_t **ids, int64_t *n, int64_t *room, const char *word)
 {
     int64_t id;
 
-    if (integer(word, 0, INT32_MAX, &id))
-        return 2;
+    if (!text_integer(word, 0, INT32_MAX, &id))
+        return complain("%s is no id", word);
     if (*n == *room) {
         const int64_t more = *room ? 2 * *room : 1024;
         int32_t *grown = realloc(*ids, (size_t)more * sizeof *grown);
@@ -202,7 +218,7 @@ static int read_ids(FILE *from, int32_t **ids, int64_t *n)
     *n = 0;
     while (fscanf(from, "%31s", word) == 1)
         if (add_id(ids, n, &room, word))
-            return 2;
+            return EXIT_USAGE;
     return *n ? 0 : complain("there are no %s", "ids");
 }
 
@@ -216,7 +232,7 @@ static int parse_ids(const char *text, int32_t **ids, int64_t *n)
     *n = 0;
     for (; sscanf(text, "%31s%n", word, &taken) == 1; text += taken)
         if (add_id(ids, n, &room, word))
-            return 2;
+            return EXIT_USAGE;
     return *n ? 0 : complain("--next wants %s", "ids");
 }
 
@@ -256,8 +272,8 @@ static int tokenize(struct session *s, int64_t most)
     if (heed_model_tokens(s->model, s->text, s->bytes, 0, s->ids, n, &s->n, &s->why) < 0)
         return failed(s);
     if (s->n > most) {
-        fprintf(stderr, "heed-model: the text has %lld tokens, of which the first %lld are read\n",
-                (long long)s->n, (long long)most);
+        fprintf(stderr, "%s: the text has %lld tokens, of which the first %lld are read\n",
+                name, (long long)s->n, (long long)most);
         s->ids[most - 1] = s->ids[s->n - 1];
         s->n = most;
     }
@@ -269,7 +285,7 @@ static int tokenize(struct session *s, int64_t most)
 static int write_floats(const float *x, int64_t n)
 {
     if (fwrite(x, sizeof *x, (size_t)n, stdout) != (size_t)n || fflush(stdout))
-        return complain("standard output: %s", strerror(errno));
+        return EXIT_FAILED;             /* text_end() says so */
     return 0;
 }
 
@@ -357,8 +373,8 @@ static int put_text(const char *text)
     for (; *text; text++)
         if ((unsigned char)*text >= ' ' || *text == '\n' || *text == '\t')
             putchar(*text);
-    return putchar('\n') == EOF || fflush(stdout) ? complain("standard output: %s",
-                                                              strerror(errno)) : 0;
+    putchar('\n');
+    return 0;
 }
 
 static int write_text(struct session *s)
@@ -393,63 +409,77 @@ static int write_text(struct session *s)
 
 enum { READS_NOTHING, READS_IDS, READS_TEXT };
 
-static const struct command {
+static const struct work {
     const char *name;
     int (*run)(struct session *s);
     int reads;
-} commands[] = { { "info", info, READS_NOTHING },  { "write", write_text, READS_TEXT },
-                 { "tokens", tokens, READS_TEXT }, { "states", states, READS_IDS },
-                 { "logits", logits, READS_IDS },  { "generate", generate, READS_IDS } };
+} works[] = { { "info", info, READS_NOTHING },  { "write", write_text, READS_TEXT },
+              { "tokens", tokens, READS_TEXT }, { "states", states, READS_IDS },
+              { "logits", logits, READS_IDS },  { "generate", generate, READS_IDS } };
 
-static heed_status begin(struct session *s)
+static int begin(struct session *s)
 {
-    const heed_executor executor = { .size = sizeof executor, .width = s->options->threads };
+    const heed_executor executor = { .size = sizeof executor,
+                                     .width = (uint32_t)s->options->threads };
     const heed_runtime_desc desc = { .size = sizeof desc, .executor = &executor };
     heed_device *device;
     heed_status status = heed_runtime_create(&desc, &s->runtime, &s->why);
 
-    if (status >= 0)
-        status = heed_device_find(s->runtime, s->options->device, &device, &s->why);
-    if (status >= 0)
-        status = heed_queue_create(device, 0, &s->queue, &s->why);
+    if (status < 0)
+        return failed(s);
+    status = heed_device_find(s->runtime, s->options->device, &device, &s->why);
+    if (status < 0)
+        return command_device(name, "--device", s->runtime,
+                              s->options->device ? s->options->device : "cpu", status, &s->why);
+    status = heed_queue_create(device, 0, &s->queue, &s->why);
     if (status >= 0)
         status = heed_model_open(s->queue, s->options->folder, &s->options->model, &s->model,
                                  &s->why);
-    return status < 0 ? status : heed_model_info(s->model, &s->props);
+    if (status >= 0)
+        status = heed_model_info(s->model, &s->props);
+    return status < 0 ? failed(s) : EXIT_DONE;
+}
+
+static int run(struct session *s)
+{
+    const char *const wanted = "info, write, tokens, states, logits or generate";
+    const struct work *work = NULL;
+    int code = EXIT_DONE;
+
+    for (size_t i = 0; s->options->command && i < sizeof works / sizeof *works; i++)
+        if (strcmp(works[i].name, s->options->command) == 0)
+            work = &works[i];
+    if (!work)
+        return command_wrong(name, "COMMAND", wanted, s->options->command);
+    if (!s->options->folder)
+        return command_wrong(name, "DIR", "a folder", NULL);
+    if (work->reads == READS_IDS)
+        code = read_ids(stdin, &s->ids, &s->n);
+    else if (work->reads == READS_TEXT)
+        code = read_text(s);
+    if (code == EXIT_DONE)
+        code = begin(s);
+    return code == EXIT_DONE ? work->run(s) : code;
 }
 
 int main(int argc, char **argv)
 {
     struct options options = { .model = { .size = sizeof options.model },
-                               .generate = { .size = sizeof options.generate } };
+                               .generate = { .size = sizeof options.generate },
+                               .no_repeat = NOT_GIVEN, .min_length = NOT_GIVEN };
     struct session s = { .options = &options, .props = { .size = sizeof s.props },
                          .why = { .size = sizeof s.why } };
-    const struct command *command = NULL;
-    int status;
+    int code;
 
-    if (argc == 2 && strcmp(argv[1], "--help") == 0)
-        return fputs(usage, stdout) < 0;
-    if (argc == 2 && strcmp(argv[1], "--version") == 0)
-        return printf("heed-model %d.%d.%d\n", HEED_VERSION_MAJOR, HEED_VERSION_MINOR,
-                      HEED_VERSION_PATCH) < 0;
-    status = parse(argc, argv, &options);
-    if (status)
-        return status;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(commands[i].name, options.command) == 0)
-            command = &commands[i];
-    if (!command)
-        return complain("there is no command %s", options.command);
-    if (command->reads == READS_IDS)
-        status = read_ids(stdin, &s.ids, &s.n);
-    else if (command->reads == READS_TEXT)
-        status = read_text(&s);
-    if (!status)
-        status = begin(&s) < 0 ? failed(&s) : command->run(&s);
+    streams_keep();
+    if (!command_read(&command_line, argc, argv, &options, &code))
+        return text_end(name, code);
+    settle(&options);
+    code = run(&s);
     heed_model_close(s.model);
     heed_queue_destroy(s.queue);
     heed_runtime_destroy(s.runtime);
     free(s.text);
     free(s.ids);
-    return status;
+    return text_end(name, code);
 }
