@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 4096, WRITTEN = 64 };
+enum { MOST = 4096, WRITTEN = 12 };
 
 struct session {
     heed_runtime *runtime;

@@ -184,8 +184,8 @@ def memory_of(how):
     return how[0] == "attentive", how[1], how[2] or 5, how[3]
 
 
-def against_oracle(judge, segments, what, folder, how, texts):
-    """States of every segment, and faults that must show in some of them."""
+def against_oracle(judge, segments, what, folder, how, texts, rows):
+    """States of every segment, of these rows, and faults that must show in some of them."""
     model = oracle.Model(*checkpoints.read(folder))
     reader = Reader(model, *memory_of(how))
     lines = segments.lines(folder, how, [said("encode", ids) for ids in texts])
@@ -193,12 +193,12 @@ def against_oracle(judge, segments, what, folder, how, texts):
     bounds = []
     for i, ids in enumerate(texts):
         x = reader.read(ids)
-        bounds.append(reader.tape.bound(x))
-        judge.compare(f"{what}, {how}, segment {i}", got[i], x.value, bounds[-1])
+        bounds.append(reader.tape.bound(x, rows))
+        judge.compare(f"{what}, {how}, segment {i}", got[i][rows], x.value[rows], bounds[-1])
     for fault in ATTENTIVE_FAULTS if reader.attentive else COMPRESSIVE_FAULTS:
         faulty = Reader(model, *memory_of(how), fault)
         judge.faults += 1
-        if not any((abs(x - faulty.read(ids).value) > bound).any()
+        if not any((abs(x - faulty.read(ids).value)[rows] > bound).any()
                    for x, ids, bound in zip(got, texts, bounds)):
             judge.fail(f"{what}, {how}: a planted fault is not found: {fault}")
 
@@ -230,23 +230,23 @@ def same_bits(judge, segments, what, folder, how, texts):
 
 CASES = [("bart", ("compressive", 12, 4, 1)), ("mbart", ("compressive", 9, 3, 2)),
          ("bart", ("attentive", 6, 0, 2)), ("pegasus", ("attentive", 40, 0, 1))]
-MORE = [("bert", ("compressive", 64, 1, 2)), ("roberta", ("attentive", 2, 0, 2)),
+MORE = [("bert", ("compressive", 14, 2, 2)), ("roberta", ("attentive", 2, 0, 2)),
         ("pegasus", ("compressive", 2, 5, 1)), ("mbart", ("attentive", 17, 0, 2)),
-        ("bart", ("compressive", 30, 7, 2)), ("bart-faint", ("attentive", 8, 0, 2))]
+        ("bart", ("compressive", 8, 6, 2)), ("bart-faint", ("attentive", 8, 0, 2))]
 
 
 def main():
     """The exit status."""
     judge, folder = states.Judge(None), running.scratch()
     segments, thorough = Segments(sys.argv[1]), "--all" in sys.argv
-    lengths = (11, 14, 5, 9)
+    lengths, rows = (11, 14, 5, 9), slice(None if thorough else -3, None)
     try:
         for seed in range(5 if thorough else 1):
             for i, (variant, how) in enumerate(CASES + (MORE if thorough else [])):
                 random = numpy.random.default_rng(100 * seed + i)
                 where = checkpoints.write(folder / f"{seed}-{i}", variant, seed + i)
                 texts = [states.text(random, n, 40) for n in lengths]
-                against_oracle(judge, segments, variant, where, how, texts)
+                against_oracle(judge, segments, variant, where, how, texts, rows)
                 if seed == 0:
                     same_bits(judge, segments, variant, where, how, texts)
     finally:
