@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * segments FOLDER DEVICE THREADS KIND ROWS RATIO LAYERS: does what lines of standard input say, with
- * one memory, and writes a line for each: "encode ID...", "generate ID..." see the memory, "states
- * ID...", "write ID..." do not; "reset". tests/model/segments.py compares all of that.
+ * segments FOLDER DEVICE THREADS KIND ROWS RATIO LAYERS: does what lines of standard input say,
+ * with one memory, and writes a line for each: "encode ID...", "generate ID..." see the memory,
+ * "states ID...", "write ID..." do not; "reset". tests/model/segments.py compares all of that.
  */
 #include <heed/model.h>
 

@@ -9,6 +9,7 @@ devices and for numbers of threads; an empty memory changes nothing, a reset one
 The oracle keeps lists of rows: it knows no rings and no lengths. Planted faults must be found.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -163,7 +164,8 @@ class Segments:
         """What it writes: a line for each command. how: kind, rows, ratio, layers."""
         done = subprocess.run(
             [self.path, folder, device, str(threads), *map(str, how)], capture_output=True,
-            input="\n".join(commands) + "\n", text=True)
+            input="\n".join(commands) + "\n", text=True,
+            env=os.environ | {"OMP_WAIT_POLICY": "passive"})
         if done.returncode:
             raise running.Failed(f"{how}: {done.stderr}")
         return done.stdout.split("\n")[:-1]
