@@ -56,6 +56,14 @@ extern "C" {
  * @endcode
  */
 
+#if defined _WIN32
+#define HEED_MODEL_API
+#elif defined __GNUC__
+#define HEED_MODEL_API __attribute__((visibility("default")))
+#else
+#define HEED_MODEL_API
+#endif
+
 /** A checkpoint on a device. Immutable: any number of threads may use it, each with a queue of its
  * own of that device. */
 typedef struct heed_model heed_model;
@@ -150,12 +158,12 @@ typedef struct heed_generate_options {
  *   HEED_E_UNSUPPORTED a family, an activation or an attention that is not known;
  *   HEED_E_NOMEM, HEED_E_DEVICE_NOMEM, and what devices answer.
  */
-HEED_API HEED_MUST_CHECK heed_status heed_model_open(heed_queue *queue, const char *folder,
-                                                     const heed_model_options *options,
-                                                     heed_model **out, heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_open(heed_queue *queue, const char *folder, const heed_model_options *options,
+                heed_model **out, heed_report *report);
 
 /** Ends a model that nobody uses any more. NULL: does nothing. */
-HEED_API void heed_model_close(heed_model *model);
+HEED_MODEL_API void heed_model_close(heed_model *model);
 
 /* ---- texts ---- */
 
@@ -177,10 +185,9 @@ enum {
  *   report's field is the place; HEED_E_SHAPE the room is too small: `n` has been written;
  *   HEED_E_OVERFLOW a text beyond 2^31 bytes; HEED_E_NOMEM.
  */
-HEED_API HEED_MUST_CHECK heed_status heed_model_tokens(const heed_model *model, const char *text,
-                                                       uint64_t bytes, uint32_t flags,
-                                                       int32_t *ids, int64_t room, int64_t *n,
-                                                       heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_tokens(const heed_model *model, const char *text, uint64_t bytes, uint32_t flags,
+                  int32_t *ids, int64_t room, int64_t *n, heed_report *report);
 
 /**
  * The text of ids, without the special tokens; ids that the tokenizer does not have are left out.
@@ -192,16 +199,15 @@ HEED_API HEED_MUST_CHECK heed_status heed_model_tokens(const heed_model *model, 
  * @param bytes receives how many bytes it has without the NUL, also where the room is too small.
  * @return as heed_model_tokens().
  */
-HEED_API HEED_MUST_CHECK heed_status heed_model_text(const heed_model *model, const int32_t *ids,
-                                                     int64_t n, uint32_t flags, char *text,
-                                                     uint64_t room, uint64_t *bytes,
-                                                     heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_text(const heed_model *model, const int32_t *ids, int64_t n, uint32_t flags, char *text,
+                uint64_t room, uint64_t *bytes, heed_report *report);
 
 /* ---- states and sequences ---- */
 
 /** Describes a model. HEED_OK; HEED_E_NULL; HEED_E_SIZE `size` is below the first version's. */
-HEED_API HEED_MUST_CHECK heed_status heed_model_info(const heed_model *model,
-                                                     heed_model_props *props);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_info(const heed_model *model, heed_model_props *props);
 
 /**
  * States of a text: what the encoder has behind its last layer.
@@ -213,9 +219,9 @@ HEED_API HEED_MUST_CHECK heed_status heed_model_info(const heed_model *model,
  *   id, is none of the model's: the report has the bound; HEED_E_NOMEM, HEED_E_DEVICE_NOMEM, and
  *   what devices answer. On an error states are unspecified.
  */
-HEED_API HEED_MUST_CHECK heed_status heed_model_encode(const heed_model *model, heed_queue *queue,
-                                                       const int32_t *ids, int64_t n,
-                                                       float *states, heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_encode(const heed_model *model, heed_queue *queue, const int32_t *ids, int64_t n,
+                  float *states, heed_report *report);
 
 /**
  * Logits of given tokens after a text: row i is of the token that follows next[0] .. next[i].
@@ -224,10 +230,9 @@ HEED_API HEED_MUST_CHECK heed_status heed_model_encode(const heed_model *model, 
  * @param logits receives [m][vocabulary], memory of the host.
  * @return as heed_model_encode(); HEED_E_UNSUPPORTED the model has no decoder.
  */
-HEED_API HEED_MUST_CHECK heed_status heed_model_logits(const heed_model *model, heed_queue *queue,
-                                                       const int32_t *ids, int64_t n,
-                                                       const int32_t *next, int64_t m,
-                                                       float *logits, heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_logits(const heed_model *model, heed_queue *queue, const int32_t *ids, int64_t n,
+                  const int32_t *next, int64_t m, float *logits, heed_report *report);
 
 /**
  * Generates the most likely sequence after a text, greedily or by a beam search; lengths, repeated
@@ -240,12 +245,10 @@ HEED_API HEED_MUST_CHECK heed_status heed_model_logits(const heed_model *model, 
  * @return as heed_model_logits(); HEED_E_SIZE, HEED_E_NEWER, HEED_E_FLAG of options; HEED_E_VALUE
  *   an option, or an id of config.json, out of its range. On an error nothing is written.
  */
-HEED_API HEED_MUST_CHECK heed_status heed_model_generate(const heed_model *model,
-                                                         heed_queue *queue, const int32_t *ids,
-                                                         int64_t n,
-                                                         const heed_generate_options *options,
-                                                         int32_t *out, int64_t room,
-                                                         int64_t *n_out, heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_generate(const heed_model *model, heed_queue *queue, const int32_t *ids, int64_t n,
+                    const heed_generate_options *options, int32_t *out, int64_t room,
+                    int64_t *n_out, heed_report *report);
 
 /* ---- documents, segment by segment ---- */
 
