@@ -3,8 +3,8 @@
  */
 #include "encoder.h"
 
+#include "past.h"
 #include "say.h"
-#include "see.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -88,14 +88,18 @@ static struct view front(struct sketch *s, const struct attention *a, struct vie
     return x;
 }
 
-static void back(struct sketch *s, struct view rows)
+static void back(struct sketch *s, const struct past *past, struct view rows)
 {
     const int64_t n = rows.t.shape[2];
 
     layer_map(s, ROLE_O, part_of(s, ARG_O, n), HEED_ACT_NONE, rows, rows);
     if (!(s->p->family->traits & TRAIT_NORM_FIRST))
         layer_norm(s, ROLE_NORM, rows, rows);
+    if (past)
+        past_read(s, past, rows);
     layer_hidden(s, rows);
+    if (past)
+        past_keep(s, past, n);
 }
 
 /* A layer is one plan, or where its keys are computed what stands before, that, what follows. */
@@ -112,8 +116,10 @@ static void drop(struct plans *plans)
     *plans = (struct plans){ .form = -1 };
 }
 
-static heed_status plan_layer(const struct parameters *p, const struct attention *a, int64_t form,
-                              int64_t n, struct plans *plans, heed_report *report)
+/* `past`: of the layers that keep something; NULL. */
+static heed_status plan_layer(const struct parameters *p, const struct attention *a,
+                              const struct past *past, int64_t form, int64_t n,
+                              struct plans *plans, heed_report *report)
 {
     struct sketch s = { .p = p, .stack = &p->encoder, .weights = ARG_WEIGHTS,
                         .temps = { T_SLICE, T_UP, T_GATE } };
@@ -131,8 +137,11 @@ static heed_status plan_layer(const struct parameters *p, const struct attention
             return status;
         draft_begin(&s.draft, ARGS, T_END - ARGS, report);
     }
-    see(&s, a, form, x);
-    back(&s, rows);
+    if (past)
+        past_see(&s, past, a, x);
+    else
+        see(&s, a, form, x);
+    back(&s, past, rows);
     return draft_plan(&s.draft, p->device, plans->apart ? &plans->back : &plans->front);
 }
 
@@ -150,11 +159,14 @@ static heed_status run_layer(const struct parameters *p, const struct attention 
 }
 
 /* What layers differ in: one side of Longformer's window; every second one of blocks has some that
- * begin elsewhere. Layers of one form share their plans. */
-static int64_t form_of(const struct parameters *p, const struct attention *a, int64_t which)
+ * begin elsewhere; the last ones may keep something. Layers of one form share their plans. */
+static int64_t form_of(const struct parameters *p, const struct attention *a,
+                       const struct past *past, int64_t which)
 {
     const struct config *const c = &p->config;
 
+    if (past_has(past, which))
+        return 1;
     if (a->mechanism == SEES_PEGASUS_X)
         return which % 2 == 1 && c->stagger;
     if (a->mechanism != SEES_LONGFORMER)
@@ -173,6 +185,7 @@ struct pass {
     const struct parameters *p;
     const struct attention *a;
     heed_queue *queue;
+    struct past *past;         /* NULL: a text alone. */
     int64_t n;                 /* Tokens. */
     heed_buf x, attended[ATTENDED], states;
     heed_report *report;
@@ -186,7 +199,8 @@ static heed_status run_layers(const struct pass *pass)
     int last = 0;
 
     for (int64_t i = 0; i < p->encoder.n_layers && status >= 0; i++) {
-        const int64_t form = form_of(p, pass->a, i);
+        const int64_t form = form_of(p, pass->a, pass->past, i);
+        const struct past *const past = past_has(pass->past, i) ? pass->past : NULL;
         heed_buf at[ARGS] = { [ARG_X] = pass->x };
         int which = !last;              /* the one that was not used last makes room */
 
@@ -199,10 +213,12 @@ static heed_status run_layers(const struct pass *pass)
         at[ARG_PLACES] = p->encoder.of[ROLE_PLACES].weight.buf;
         at[ARG_PLACES_NORM] = p->encoder.of[ROLE_PLACES_NORM].weight.buf;
         at[ARG_PLACES_BIAS] = p->encoder.of[ROLE_PLACES_NORM].bias.buf;
+        if (past)
+            past_bind(past, i, at);
         layer_bind(&p->encoder.layers[i], at + ARG_WEIGHTS);
         if (plans[which].form != form) {
             drop(&plans[which]);
-            status = plan_layer(p, pass->a, form, pass->a->rows + pass->n, &plans[which],
+            status = plan_layer(p, pass->a, past, form, pass->a->rows + pass->n, &plans[which],
                                 pass->report);
             plans[which].form = form;
         }
@@ -427,13 +443,13 @@ static heed_status through(const struct pass *pass, const int32_t *ids)
 }
 
 heed_status encoder_run(const struct parameters *p, heed_queue *queue,
-                        const struct attention *attention, const int32_t *ids, int64_t n,
-                        heed_buf states, heed_report *report)
+                        const struct attention *attention, struct past *past, const int32_t *ids,
+                        int64_t n, heed_buf states, heed_report *report)
 {
     const uint64_t rows = (uint64_t)(attention->rows + n);
     const uint64_t inner = (uint64_t)(p->encoder.heads * p->encoder.head_dim);
-    struct pass pass = { .p = p, .a = attention, .queue = queue, .n = n, .x = states,
-                         .states = states, .report = report };
+    struct pass pass = { .p = p, .a = attention, .past = past, .queue = queue, .n = n,
+                         .x = states, .states = states, .report = report };
     heed_status status = HEED_OK;
 
     if (attention->rows > encoder_shown(attention))
@@ -442,6 +458,8 @@ heed_status encoder_run(const struct parameters *p, heed_queue *queue,
         status = heed_buf_create(p->device, 4 * rows * inner, &pass.attended[i], report);
     if (status >= 0)
         status = through(&pass, ids);
+    if (status >= 0 && past)
+        past_count(past, n);
     for (int i = 0; i < ATTENDED; i++)
         heed_buf_destroy(p->device, pass.attended[i]);
     if (pass.x.handle != states.handle)

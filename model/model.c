@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sized struct of the caller's over `to`, which has the defaults: the rules of heed/heed.h. */
-static heed_status sized(const void *from, size_t most, void *to, heed_report *report)
+heed_status model_sized(const void *from, size_t most, void *to, heed_report *report)
 {
     uint32_t size;
 
@@ -44,7 +43,7 @@ heed_status heed_model_open(heed_queue *queue, const char *folder,
     if (!queue || !folder || !out)
         return say(report, HEED_E_NULL, !queue ? "queue" : !folder ? "folder" : "out", 0, 0,
                    "a required pointer is NULL");
-    status = sized(given, sizeof options, &options, report);
+    status = model_sized(given, sizeof options, &options, report);
     if (status < 0)
         return status;
     if (options.flags || options.reserved)
@@ -132,13 +131,15 @@ static heed_status ready(const heed_model *model, heed_queue *queue, const void 
 }
 
 /* The states of a text on the device, behind those of the encoder's own rows. */
-static heed_status encoded(const heed_model *model, heed_queue *queue, const int32_t *ids,
-                           int64_t n, heed_buf *states, heed_report *report)
+static heed_status encoded(const heed_model *model, heed_queue *queue, heed_model_memory *memory,
+                           const int32_t *ids, int64_t n, heed_buf *states, heed_report *report)
 {
     const uint64_t row = 4 * (uint64_t)model->p.config.model;
     const int64_t shown = encoder_shown(&model->attention);
     heed_status status;
 
+    if (memory && memory->model != model)
+        return say(report, HEED_E_MISMATCH, "memory", 0, 0, "a memory of another model");
     if (n < 1 || (uint64_t)n > INT64_MAX / row)
         return say(report, HEED_E_VALUE, "n", 1, n, "a text of %lld tokens", (long long)n);
     status = encoder_check(&model->p, &model->attention, ids, n, report);
@@ -147,20 +148,22 @@ static heed_status encoded(const heed_model *model, heed_queue *queue, const int
     status = heed_buf_create(model->p.device, (uint64_t)(shown + n) * row, states, report);
     if (status < 0)
         return status;
-    status = encoder_run(&model->p, queue, &model->attention, ids, n, *states, report);
+    status = encoder_run(&model->p, queue, &model->attention, memory ? &memory->past : NULL, ids, n,
+                         *states, report);
     if (status < 0)
         heed_buf_destroy(model->p.device, *states);
     return status;
 }
 
-heed_status heed_model_encode(const heed_model *model, heed_queue *queue, const int32_t *ids,
-                              int64_t n, float *states, heed_report *report)
+heed_status heed_model_encode_with(const heed_model *model, heed_queue *queue,
+                                   heed_model_memory *memory, const int32_t *ids, int64_t n,
+                                   float *states, heed_report *report)
 {
     heed_status status = ready(model, queue, ids, states, false, report);
     heed_buf rows, text;
 
     if (status >= 0)
-        status = encoded(model, queue, ids, n, &rows, report);
+        status = encoded(model, queue, memory, ids, n, &rows, report);
     if (status < 0)
         return status;
     text = rows;
@@ -168,6 +171,12 @@ heed_status heed_model_encode(const heed_model *model, heed_queue *queue, const 
     status = heed_buf_read(queue, states, text, 4 * (uint64_t)(n * model->p.config.model), report);
     heed_buf_destroy(model->p.device, rows);
     return status;
+}
+
+heed_status heed_model_encode(const heed_model *model, heed_queue *queue, const int32_t *ids,
+                              int64_t n, float *states, heed_report *report)
+{
+    return heed_model_encode_with(model, queue, NULL, ids, n, states, report);
 }
 
 heed_status heed_model_logits(const heed_model *model, heed_queue *queue, const int32_t *ids,
@@ -184,7 +193,7 @@ heed_status heed_model_logits(const heed_model *model, heed_queue *queue, const 
         return say(report, HEED_E_NULL, "next", 0, 0, "a required pointer is NULL");
     status = decoder_check(&model->p, next, m, report);
     if (status >= 0)
-        status = encoded(model, queue, ids, n, &rows, report);
+        status = encoded(model, queue, NULL, ids, n, &rows, report);
     if (status < 0)
         return status;
     status = decoder_open(&decoder, &model->p, queue, rows, encoder_shown(&model->attention) + n,
@@ -243,9 +252,10 @@ static struct search search_of(const struct parameters *p, const heed_generate_o
     return s;
 }
 
-heed_status heed_model_generate(const heed_model *model, heed_queue *queue, const int32_t *ids,
-                                int64_t n, const heed_generate_options *given, int32_t *out,
-                                int64_t room, int64_t *n_out, heed_report *report)
+heed_status heed_model_generate_with(const heed_model *model, heed_queue *queue,
+                                     heed_model_memory *memory, const int32_t *ids, int64_t n,
+                                     const heed_generate_options *given, int32_t *out,
+                                     int64_t room, int64_t *n_out, heed_report *report)
 {
     heed_status status = ready(model, queue, ids, out, true, report);
     heed_generate_options options;
@@ -259,7 +269,7 @@ heed_status heed_model_generate(const heed_model *model, heed_queue *queue, cons
         return status;
     if (!n_out)
         return say(report, HEED_E_NULL, "n_out", 0, 0, "a required pointer is NULL");
-    status = sized(given, sizeof options, &options, report);
+    status = model_sized(given, sizeof options, &options, report);
     if (status < 0)
         return status;
     if (options.flags & ~7u)
@@ -274,7 +284,7 @@ heed_status heed_model_generate(const heed_model *model, heed_queue *queue, cons
     }
     status = generate_check(&model->p, &search, report);
     if (status >= 0)
-        status = encoded(model, queue, ids, n, &rows, report);
+        status = encoded(model, queue, memory, ids, n, &rows, report);
     if (status < 0)
         return status;
     status = generate(&model->p, queue, rows, encoder_shown(&model->attention) + n, &search, &best,
@@ -286,4 +296,11 @@ heed_status heed_model_generate(const heed_model *model, heed_queue *queue, cons
     *n_out = n_best;
     free(best);
     return HEED_OK;
+}
+
+heed_status heed_model_generate(const heed_model *model, heed_queue *queue, const int32_t *ids,
+                                int64_t n, const heed_generate_options *options, int32_t *out,
+                                int64_t room, int64_t *n_out, heed_report *report)
+{
+    return heed_model_generate_with(model, queue, NULL, ids, n, options, out, room, n_out, report);
 }

@@ -21,6 +21,12 @@ enum {
     ARG_PLACES,                /* Rows for relative positions, and their norm. */
     ARG_PLACES_NORM,
     ARG_PLACES_BIAS,
+    ARG_KEPT,                  /* What is kept of segments before: rows; the head and length of */
+    ARG_KEPT_HEAD,             /* their ring; older ones. */
+    ARG_KEPT_LEN,
+    ARG_OLD_HEAD,
+    ARG_OLD_LEN,
+    ARG_OLD,
     ARG_WEIGHTS,
     ARGS = ARG_WEIGHTS + LAYER_ARGS
 };
@@ -32,6 +38,16 @@ enum {
     T_SLICE,
     T_UP,
     T_GATE,
+    T_KEPT_K,                  /* Keys and values of what is kept. */
+    T_KEPT_V,
+    T_OLD_K,
+    T_OLD_V,
+    T_FALLEN,                  /* What falls out of the newest rows, and means of it. */
+    T_FALLEN_LEN,
+    T_PACKED,
+    T_PACKED_LEN,
+    T_SELF,                    /* What attention gives, and what a memory answers. */
+    T_ANSWER,
     T_END
 };
 

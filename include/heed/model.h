@@ -266,6 +266,108 @@ heed_model_generate(const heed_model *model, heed_queue *queue, const int32_t *i
                     const heed_generate_options *options, int32_t *out, int64_t room,
                     int64_t *n_out, heed_report *report);
 
+/* ---- documents, segment by segment ---- */
+
+/**
+ * What an encoder keeps of the segments of a document that it has read: of constant size, however
+ * long the document is. The last layers see it while they encode the next segment, and then take
+ * that up (Cao and Wang 2023, AWESOME, section 3.1). It belongs to a model, and is destroyed before
+ * the model is closed. One call at a time uses it, on any thread.
+ */
+typedef struct heed_model_memory heed_model_memory;
+
+/**
+ * What is kept. H [n][channels] are the rows of a segment that a layer's attention reads, behind
+ * the norm where that comes first; d is `channels`, h the layer's heads.
+ *
+ *     COMPRESSIVE  M_u, the rows - rows / 2 newest rows H of the segments before, and M_c, rows / 2
+ *                  means of `ratio` rows each that fell out of M_u. Keys and values of the layer
+ *                  are the maps of M_c, M_u and H, in one softmax (equations 7 and 8). Then H goes
+ *                  to M_u, and what falls out of M_u, in means, to M_c; means are formed from the
+ *                  newest row on, so the oldest one may be of fewer rows (equations 2 to 6).
+ *     ATTENTIVE    M [m][d], m <= rows. Behind its attention and the norm of that a layer has the
+ *                  rows X, and goes on with X + A(X, M), A(Q, K) being attention with h heads, keys
+ *                  K and values K, and scale 1 / sqrt(d / h). Then, with S = A(M, H_self), H_self
+ *                  what the layer's attention adds to its rows: M = G tanh(M + S) + (1 - G) M,
+ *                  G = sigmoid(M + S) (equations 9 to 12). The first segment of n rows sees no M;
+ *                  M begins as the means of every ceil(n / rows) rows of its H_self.
+ *
+ * No checkpoint has weights for this, so what the paper learns is fixed: compression is the mean,
+ * and the maps of the attentive memory and of its attention are the identity. The decoder keeps
+ * nothing.
+ */
+enum {
+    HEED_MODEL_COMPRESSIVE = 0,
+    HEED_MODEL_ATTENTIVE
+};
+
+/** How a memory is made. Zero is the default everywhere. */
+typedef struct heed_model_memory_options {
+    uint32_t size, flags;      /**< flags: 0, none exists yet. */
+    uint32_t kind, reserved;   /**< HEED_MODEL_COMPRESSIVE or HEED_MODEL_ATTENTIVE. */
+    int64_t rows;              /**< 2 to 2^20; 0: 1024. */
+    int64_t ratio;             /**< Rows of a mean, 1 to 2^20; 0: 5. ATTENTIVE: 0. */
+    int64_t layers;            /**< The last ones of the encoder; 0: 3, or all of fewer. */
+} heed_model_memory_options;
+
+/**
+ * Makes a memory that has seen nothing: rows * channels numbers for each of its layers, in memory
+ * of the device.
+ *
+ * @param queue   of the model's device.
+ * @param options NULL: all defaults.
+ * @param out     receives the memory, for heed_model_memory_destroy().
+ * @param report  may be NULL.
+ * @return HEED_OK; HEED_E_NULL model, queue or out is NULL; HEED_E_MISMATCH a queue of another
+ *   device; HEED_E_SIZE, HEED_E_NEWER the size of options; HEED_E_FLAG an unknown flag;
+ *   HEED_E_VALUE an option is out of its range: the report has the bound; HEED_E_UNSUPPORTED some
+ *   rows of the encoder do not see every key of the text, or the model has the relative positions
+ *   of T5; HEED_E_NOMEM, HEED_E_DEVICE_NOMEM, and what devices answer.
+ */
+HEED_API HEED_MUST_CHECK heed_status
+heed_model_memory_create(const heed_model *model, heed_queue *queue,
+                         const heed_model_memory_options *options, heed_model_memory **out,
+                         heed_report *report);
+
+/** Ends a memory that no call uses. NULL: does nothing. */
+HEED_API void heed_model_memory_destroy(heed_model_memory *memory);
+
+/** The memory has seen nothing again: for the next document. HEED_OK; HEED_E_NULL;
+ * HEED_E_MISMATCH a queue of another device; HEED_E_NOMEM, and what devices answer. */
+HEED_API HEED_MUST_CHECK heed_status heed_model_memory_reset(heed_model_memory *memory,
+                                                             heed_queue *queue,
+                                                             heed_report *report);
+
+/**
+ * heed_model_encode() of the next segment of a document. With a memory that has seen nothing the
+ * states have the bits of heed_model_encode(); all have the same bits on every device, as above.
+ *
+ * @param memory NULL: as heed_model_encode(). It takes the segment up.
+ * @return as heed_model_encode(); HEED_E_MISMATCH also for a memory of another model. HEED_E_NULL,
+ *   HEED_E_MISMATCH and HEED_E_VALUE leave the memory as it was; what it holds after another error
+ *   is unspecified until heed_model_memory_reset().
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_model_encode_with(const heed_model *model,
+                                                            heed_queue *queue,
+                                                            heed_model_memory *memory,
+                                                            const int32_t *ids, int64_t n,
+                                                            float *states, heed_report *report);
+
+/**
+ * heed_model_generate() after the next segment of a document. The generated ids do not go into the
+ * memory.
+ *
+ * @param memory as heed_model_encode_with() has it.
+ * @return as heed_model_generate(), and as heed_model_encode_with() about the memory.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_model_generate_with(const heed_model *model,
+                                                              heed_queue *queue,
+                                                              heed_model_memory *memory,
+                                                              const int32_t *ids, int64_t n,
+                                                              const heed_generate_options *options,
+                                                              int32_t *out, int64_t room,
+                                                              int64_t *n_out, heed_report *report);
+
 #ifdef __cplusplus
 }
 #endif
