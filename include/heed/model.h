@@ -324,19 +324,18 @@ typedef struct heed_model_memory_options {
  *   rows of the encoder do not see every key of the text, or the model has the relative positions
  *   of T5; HEED_E_NOMEM, HEED_E_DEVICE_NOMEM, and what devices answer.
  */
-HEED_API HEED_MUST_CHECK heed_status
+HEED_MODEL_API HEED_MUST_CHECK heed_status
 heed_model_memory_create(const heed_model *model, heed_queue *queue,
                          const heed_model_memory_options *options, heed_model_memory **out,
                          heed_report *report);
 
 /** Ends a memory that no call uses. NULL: does nothing. */
-HEED_API void heed_model_memory_destroy(heed_model_memory *memory);
+HEED_MODEL_API void heed_model_memory_destroy(heed_model_memory *memory);
 
 /** The memory has seen nothing again: for the next document. HEED_OK; HEED_E_NULL;
  * HEED_E_MISMATCH a queue of another device; HEED_E_NOMEM, and what devices answer. */
-HEED_API HEED_MUST_CHECK heed_status heed_model_memory_reset(heed_model_memory *memory,
-                                                             heed_queue *queue,
-                                                             heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_memory_reset(heed_model_memory *memory, heed_queue *queue, heed_report *report);
 
 /**
  * heed_model_encode() of the next segment of a document. With a memory that has seen nothing the
@@ -347,11 +346,9 @@ HEED_API HEED_MUST_CHECK heed_status heed_model_memory_reset(heed_model_memory *
  *   HEED_E_MISMATCH and HEED_E_VALUE leave the memory as it was; what it holds after another error
  *   is unspecified until heed_model_memory_reset().
  */
-HEED_API HEED_MUST_CHECK heed_status heed_model_encode_with(const heed_model *model,
-                                                            heed_queue *queue,
-                                                            heed_model_memory *memory,
-                                                            const int32_t *ids, int64_t n,
-                                                            float *states, heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_encode_with(const heed_model *model, heed_queue *queue, heed_model_memory *memory,
+                       const int32_t *ids, int64_t n, float *states, heed_report *report);
 
 /**
  * heed_model_generate() after the next segment of a document. The generated ids do not go into the
@@ -360,13 +357,10 @@ HEED_API HEED_MUST_CHECK heed_status heed_model_encode_with(const heed_model *mo
  * @param memory as heed_model_encode_with() has it.
  * @return as heed_model_generate(), and as heed_model_encode_with() about the memory.
  */
-HEED_API HEED_MUST_CHECK heed_status heed_model_generate_with(const heed_model *model,
-                                                              heed_queue *queue,
-                                                              heed_model_memory *memory,
-                                                              const int32_t *ids, int64_t n,
-                                                              const heed_generate_options *options,
-                                                              int32_t *out, int64_t room,
-                                                              int64_t *n_out, heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_generate_with(const heed_model *model, heed_queue *queue, heed_model_memory *memory,
+                         const int32_t *ids, int64_t n, const heed_generate_options *options,
+                         int32_t *out, int64_t room, int64_t *n_out, heed_report *report);
 
 #ifdef __cplusplus
 }
