@@ -91,18 +91,18 @@ size_t fuzz_seed(uint32_t number, uint8_t data[FUZZ_INPUT_MOST])
     };
     static const char *const processors[] = {
         "{'type':'RobertaProcessing','sep':['b',1],'cls':['a',0]}", "{'type':'ByteLevel'}",
-        "{'type':'TemplateProcessing','single':[{'Sequence':{'id':'A'}},{'SpecialToken':"
-        "{'id':'x'}}],'special_tokens':{'x':{'ids':[1,2]}}}",
+        ("{'type':'TemplateProcessing','single':[{'Sequence':{'id':'A'}},{'SpecialToken':"
+         "{'id':'x'}}],'special_tokens':{'x':{'ids':[1,2]}}}"),
     };
     static const char *const decoders[] = {
         "{'type':'ByteLevel'}", "{'type':'WordPiece','prefix':'##','cleanup':true}",
         "{'type':'Metaspace','replacement':'\xe2\x96\x81'}",
-        "{'type':'Sequence','decoders':[{'type':'Replace','pattern':{'String':'a'},'content':''},"
-        "{'type':'ByteFallback'},{'type':'Fuse'},{'type':'Strip','content':' ','start':1,"
-        "'stop':1}]}",
+        ("{'type':'Sequence','decoders':[{'type':'Replace','pattern':{'String':'a'},'content':''},"
+         "{'type':'ByteFallback'},{'type':'Fuse'},{'type':'Strip','content':' ','start':1,"
+         "'stop':1}]}"),
         "{'type':'BPEDecoder','suffix':'</w>'}", "null",
     };
-    static const char *const texts[] = { "ab a  b", " \xc3\x89" "a<m> b.'s 11",
+    static const char *const texts[] = { "ab a  b", " \303\211a<m> b.'s 11",
                                          "\xe4\xb8\xad\xff" };
     char file[FUZZ_INPUT_MOST - 64];
     const int bytes = snprintf(

@@ -13,7 +13,7 @@
 
 enum { TEXT = 4 << 20, ID = 1 << 24, EXTENT = 1 << 20 };
 
-enum kind { INT, REAL, BOOL, WORD, WINDOWS, STOPPING, EOS };
+enum kind { INT, REAL, BOOL, WORD, WINDOWS, STOPPING, EOS, LSG };
 
 /* A field, one of the names it has, and its bounds. */
 static const struct field {
@@ -27,6 +27,8 @@ static const struct field {
     { "activation_function", AT(act), WORD, 0, 0 },
     { "hidden_act", AT(act), WORD, 0, 0 },
     { "feed_forward_proj", AT(act), WORD, 0, 0 },
+    { "base_model_prefix", AT(lsg), LSG, 0, 0 },
+    { "sparsity_type", AT(sparsity), WORD, 0, 0 },
     { "encoder_attention_type", AT(attention), WORD, 0, 0 },
     { "attention_type", AT(attention), WORD, 0, 0 },
     { "vocab_size", AT(vocab), INT, 1, ID },
@@ -56,9 +58,14 @@ static const struct field {
     { "local_radius", AT(radius), INT, 1, ID },
     { "global_block_size", AT(side_block), INT, 1, ID },
     { "block_size", AT(block), INT, 1, ID },
+    { "sparse_block_size", AT(sparse_block), INT, 0, ID },
+    { "sparsity_factor", AT(factor), INT, 0, ID },
+    { "mask_first_token", AT(mask_first), BOOL, 0, 0 },
+    { "pass_global_tokens_to_decoder", AT(pass_global), BOOL, 0, 0 },
+    { "pool_with_global", AT(pool_with_global), BOOL, 0, 0 },
     { "num_global_tokens", AT(globals), INT, 0, EXTENT },
     { "num_random_blocks", AT(random_blocks), INT, 0, EXTENT },
-    { "max_relative_positions", AT(relative_positions), INT, -1, ID },
+    { "max_relative_positions", AT(relative_positions), INT, -1, 1 << 16 },
     { "position_buckets", AT(position_buckets), INT, -1, ID },
     { "pos_att_type", AT(relative), WORD, 0, 0 },
     { "norm_rel_ebd", AT(places_norm), WORD, 0, 0 },
@@ -102,6 +109,8 @@ void config_defaults(struct config *config)
         .forced_eos = CONFIG_ABSENT, .beams = 1, .max_length = CONFIG_ABSENT,
         .max_new = CONFIG_ABSENT, .eps = CONFIG_ABSENT, .length_penalty = 1, .tied = true,
         .scale_outputs = true, .stagger = true, .position_input = true,
+        .sparse_block = CONFIG_ABSENT, .factor = 2,
+        .pass_global = true, .pool_with_global = true,
     };
 }
 
@@ -205,6 +214,17 @@ static bool stopping(struct json *j, int64_t *to)
     return true;
 }
 
+/* LSG's models say "lsg" here, and else what they were made of. */
+static bool lsg(struct json *j, bool *to)
+{
+    struct json_text text;
+
+    if (!json_string(j, &text))
+        return false;
+    *to = json_is(&text, "lsg");
+    return true;
+}
+
 static bool real(struct json *j, const struct field *field, double *to)
 {
     double got;
@@ -231,6 +251,7 @@ static bool value(struct json *j, const struct field *field, struct config *conf
         case WINDOWS: return windows(j, field, config);
         case STOPPING: return stopping(j, (int64_t *)(void *)at);
         case EOS: return id(j, field, (int64_t *)(void *)at);
+        case LSG: return lsg(j, (bool *)at);
     }
     return false;
 }

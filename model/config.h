@@ -16,6 +16,7 @@ enum { CONFIG_LAYERS = 256, CONFIG_WORD = 64, CONFIG_ABSENT = -1 };
 
 struct config {
     char family[CONFIG_WORD], act[CONFIG_WORD], attention[CONFIG_WORD];
+    char sparsity[CONFIG_WORD];     /* Of LSG. */
     char relative[CONFIG_WORD], places_norm[CONFIG_WORD]; /* "p2c|c2p", "layer_norm" of DeBERTa. */
     int64_t vocab, model, head_dim; /* head_dim: CONFIG_ABSENT: model / heads. */
     int64_t layers, decoder_layers, heads, decoder_heads, hidden, decoder_hidden;
@@ -23,7 +24,7 @@ struct config {
     int64_t buckets, max_distance;  /* Of relative positions. */
     int64_t window[CONFIG_LAYERS];  /* Longformer, LED: whole windows, of each layer. */
     int64_t n_windows;              /* 1: of all layers. */
-    int64_t radius, side_block, block, globals, random_blocks;
+    int64_t radius, side_block, block, sparse_block, factor, globals, random_blocks;
     int64_t relative_positions, position_buckets, convolution;
     int64_t pad, bos, eos, start;   /* Ids; CONFIG_ABSENT: none. */
     int64_t forced_bos, forced_eos;
@@ -31,7 +32,7 @@ struct config {
     int64_t early_stopping;         /* 0, 1; 2: "never". */
     double eps, length_penalty;     /* eps: CONFIG_ABSENT: as the family has it. */
     bool scale_embedding, tied, scale_outputs, stagger, relative_attention, share_keys;
-    bool position_input, use_bias;
+    bool position_input, use_bias, lsg, mask_first, pass_global, pool_with_global;
 };
 
 /* Reads both files of a folder, the second one if it is there. HEED_E_NOT_FOUND there is no

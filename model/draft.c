@@ -60,6 +60,10 @@ heed_status draft_plan(struct draft *draft, heed_device *device, heed_plan **pla
     };
     heed_status status = draft->status;
 
+    /* Maps of positions answer without a report. */
+    if (status < 0 && draft->report && draft->report->status != status)
+        say(draft->report, status, "positions", 0, 0,
+            "config.json's numbers of relative positions fit no map");
     if (status >= 0)
         status = heed_program_plan(device, &desc, plan, draft->report);
     while (draft->blocks) {
@@ -145,6 +149,20 @@ void draft_multiply(struct draft *draft, uint32_t act, struct view x, struct vie
     *desc = (heed_act_desc){ .size = sizeof *desc, .kind = act, .x = x.t, .factor = factor.t,
                              .y = y.t };
     *args = (heed_act_args){ .size = sizeof *args, .x = place(x), .factor = place(factor),
+                             .y = place(y) };
+    draft_step(draft, "act", desc, args);
+}
+
+void draft_add(struct draft *draft, struct view x, struct view add, struct view y)
+{
+    heed_act_desc *desc = draft_memory(draft, sizeof *desc);
+    heed_act_args *args = draft_memory(draft, sizeof *args);
+
+    if (!args)
+        return;
+    *desc = (heed_act_desc){ .size = sizeof *desc, .kind = HEED_ACT_NONE, .x = x.t, .add = add.t,
+                             .y = y.t };
+    *args = (heed_act_args){ .size = sizeof *args, .x = place(x), .add = place(add),
                              .y = place(y) };
     draft_step(draft, "act", desc, args);
 }

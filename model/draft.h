@@ -54,6 +54,7 @@ void draft_linear(struct draft *draft, struct view x, struct view w, struct view
                   uint32_t act, struct view add, struct view y);
 void draft_norm(struct draft *draft, uint32_t kind, double eps, struct view x, struct view weight,
                 struct view bias, struct view y);
+void draft_add(struct draft *draft, struct view x, struct view add, struct view y);
 void draft_multiply(struct draft *draft, uint32_t act, struct view x, struct view factor,
                     struct view y);
 

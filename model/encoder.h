@@ -6,23 +6,22 @@
 #ifndef MODEL_ENCODER_H
 #define MODEL_ENCODER_H
 
-#include "weights.h"
+#include "attention.h"
 
-/* Which keys the rows of an encoder see: what the checkpoint says, or what a caller wants. */
-struct attention {
-    enum mechanism mechanism;
-    int64_t window;            /* SEES_LONGFORMER: on each side; 0: the layers' own. */
-    int64_t globals;           /* First tokens that see and are seen by all. */
-};
+struct past;
 
 /* HEED_E_VALUE an id that the model does not have, or more tokens than it has positions. */
-heed_status encoder_check(const struct parameters *p, const int32_t *ids, int64_t n,
-                          heed_report *report);
+heed_status encoder_check(const struct parameters *p, const struct attention *attention,
+                          const int32_t *ids, int64_t n, heed_report *report);
 
-/* States [n][model] of `ids`, which have been checked, f32, into memory of the device. */
+/* Rows that stand before the text's in the states. */
+int64_t encoder_shown(const struct attention *attention);
+
+/* States [shown + n][model] of `ids`, which have been checked, f32, into memory of the device. The
+ * layers see and keep what `past` has of segments before; NULL: nothing. */
 heed_status encoder_run(const struct parameters *p, heed_queue *queue,
-                        const struct attention *attention, const int32_t *ids, int64_t n,
-                        heed_buf states, heed_report *report);
+                        const struct attention *attention, struct past *past, const int32_t *ids,
+                        int64_t n, heed_buf states, heed_report *report);
 
 /* Rows before the first layer of either stack: tokens, positions, types, their norm. `first` is the
  * position of the first one. */

@@ -60,7 +60,8 @@ const struct role stack_roles[STACK_ROLES] = {
     [ROLE_FIRST_NORM] = "layernorm_embedding"
 
 static const struct stack_names bart_encoder = {
-    "encoder.", "layers.%d.", { BART_SELF }, { BART_WHOLE },
+    "encoder.", "layers.%d.", { BART_SELF },
+    { BART_WHOLE, [ROLE_GLOBALS] = "global_embeddings" }, /* LSG's */
 };
 static const struct stack_names bart_decoder = {
     "decoder.", "layers.%d.", { BART_SELF, BART_CROSS }, { BART_WHOLE },
@@ -184,7 +185,8 @@ static const struct stack_names longt5_global = {
     [ROLE_FIRST_NORM] = "embeddings.LayerNorm"
 
 static const struct stack_names bert_encoder = {
-    "", "encoder.layer.%d.", { BERT_LAYER }, { BERT_WHOLE },
+    "", "encoder.layer.%d.", { BERT_LAYER },
+    { BERT_WHOLE, [ROLE_GLOBALS] = "embeddings.global_embeddings" }, /* LSG's */
 };
 static const struct stack_names longformer_encoder = {
     "",

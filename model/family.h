@@ -64,6 +64,7 @@ enum mechanism {
     SEES_LONGT5,               /* Windows, with `transient-global` sums besides. */
     SEES_PEGASUS_X,
     SEES_BIGBIRD,
+    SEES_LSG,
     SEES_DEBERTA
 };
 

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sized struct of the caller's over `to`, which has the defaults: the rules of heed/heed.h. */
-static heed_status sized(const void *from, size_t most, void *to, heed_report *report)
+heed_status model_sized(const void *from, size_t most, void *to, heed_report *report)
 {
     uint32_t size;
 
@@ -30,49 +29,6 @@ static heed_status sized(const void *from, size_t most, void *to, heed_report *r
     return HEED_OK;
 }
 
-/* ---- attention by name ---- */
-
-/* A number behind a colon, or the end. */
-static bool number(const char **at, int64_t low, int64_t high, int64_t *to)
-{
-    char *end;
-    long long got;
-
-    if (**at == 0)
-        return true;
-    if (**at != ':' || (*at)[1] < '0' || (*at)[1] > '9')
-        return false;
-    got = strtoll(*at + 1, &end, 10);
-    *at = end;
-    *to = got;
-    return got >= low && got <= high;
-}
-
-static heed_status parse_attention(const char *text, struct attention *a, heed_report *report)
-{
-    static const char longformer[] = "longformer";
-    int64_t window = 0;
-    const char *at;
-
-    if (!text)
-        return HEED_OK;
-    if (strcmp(text, "full") == 0) {
-        a->mechanism = SEES_ALL;
-        return HEED_OK;
-    }
-    if (strncmp(text, longformer, sizeof longformer - 1) != 0)
-        return say(report, HEED_E_UNSUPPORTED, "attention", 0, 0,
-                   "no attention %s; there are: full, longformer:WINDOW[:GLOBALS]", text);
-    at = text + sizeof longformer - 1;
-    if (*at == 0 || !number(&at, 2, 1 << 24, &window) ||
-        !number(&at, 0, 1 << 20, &a->globals) || *at)
-        return say(report, HEED_E_VALUE, "attention", 0, 0,
-                   "%s: longformer:WINDOW[:GLOBALS], a window of 2 to 2^24 tokens", text);
-    a->mechanism = SEES_LONGFORMER;
-    a->window = window / 2;
-    return HEED_OK;
-}
-
 /* ---- life ---- */
 
 heed_status heed_model_open(heed_queue *queue, const char *folder,
@@ -87,7 +43,7 @@ heed_status heed_model_open(heed_queue *queue, const char *folder,
     if (!queue || !folder || !out)
         return say(report, HEED_E_NULL, !queue ? "queue" : !folder ? "folder" : "out", 0, 0,
                    "a required pointer is NULL");
-    status = sized(given, sizeof options, &options, report);
+    status = model_sized(given, sizeof options, &options, report);
     if (status < 0)
         return status;
     if (options.flags || options.reserved)
@@ -101,18 +57,18 @@ heed_status heed_model_open(heed_queue *queue, const char *folder,
         return say_no_memory(report, (int64_t)sizeof *model);
     weights = (struct weights_options){ options.weights, options.progress, options.context };
     status = weights_load(queue, folder, &weights, &model->p, report);
-    if (status >= 0) {
-        model->attention = (struct attention){ .mechanism = model->p.family->mechanism,
-                                               .globals = 1 };
-        status = parse_attention(options.attention, &model->attention, report);
-    }
-    if (status < 0) {
+    if (status >= 0)
+        model_read_tokenizer(model, folder);
+    if (status >= 0 && options.attention)
+        status = attention_parse(&model->p, model->tokenizer, options.attention,
+                                 &model->attention, report);
+    else if (status >= 0)
+        status = attention_own(&model->p, &model->attention, report);
+    if (status < 0)
         heed_model_close(model);
-        return status;
-    }
-    model_read_tokenizer(model, folder);
-    *out = model;
-    return HEED_OK;
+    else
+        *out = model;
+    return status;
 }
 
 void heed_model_close(heed_model *model)
@@ -129,6 +85,7 @@ heed_status heed_model_info(const heed_model *model, heed_model_props *props)
     const struct parameters *const p = model ? &model->p : NULL;
     heed_model_props full = { .size = sizeof full };
     const struct param *places;
+    int64_t room;
 
     if (!model || !props)
         return HEED_E_NULL;
@@ -141,10 +98,12 @@ heed_status heed_model_info(const heed_model *model, heed_model_props *props)
     full.channels = p->config.model;
     full.vocabulary = p->config.vocab;
     places = &p->encoder.of[ROLE_POSITIONS].weight;
-    full.positions = places->t.ndim ? places->t.shape[0] - p->family->first_position : INT32_MAX;
+    room = places->t.ndim && !model->attention.repeated
+         ? places->t.shape[0] - p->family->first_position : INT32_MAX;
+    full.positions = room;
     places = &p->decoder.of[ROLE_POSITIONS].weight;
-    full.decoder_positions = !full.decodes ? 0 : places->t.ndim
-                           ? places->t.shape[0] - p->family->first_position : INT32_MAX;
+    room = places->t.ndim ? places->t.shape[0] - p->family->first_position : INT32_MAX;
+    full.decoder_positions = full.decodes ? room : 0;
     full.bytes = p->bytes;
     full.pad = (int32_t)p->config.pad;
     full.bos = (int32_t)p->config.bos;
@@ -171,40 +130,53 @@ static heed_status ready(const heed_model *model, heed_queue *queue, const void 
     return HEED_OK;
 }
 
-/* The states of a text on the device. */
-static heed_status encoded(const heed_model *model, heed_queue *queue, const int32_t *ids,
-                           int64_t n, heed_buf *states, heed_report *report)
+/* The states of a text on the device, behind those of the encoder's own rows. */
+static heed_status encoded(const heed_model *model, heed_queue *queue, heed_model_memory *memory,
+                           const int32_t *ids, int64_t n, heed_buf *states, heed_report *report)
 {
     const uint64_t row = 4 * (uint64_t)model->p.config.model;
+    const int64_t shown = encoder_shown(&model->attention);
     heed_status status;
 
+    if (memory && memory->model != model)
+        return say(report, HEED_E_MISMATCH, "memory", 0, 0, "a memory of another model");
     if (n < 1 || (uint64_t)n > INT64_MAX / row)
         return say(report, HEED_E_VALUE, "n", 1, n, "a text of %lld tokens", (long long)n);
-    status = encoder_check(&model->p, ids, n, report);
+    status = encoder_check(&model->p, &model->attention, ids, n, report);
     if (status < 0)
         return status;
-    status = heed_buf_create(model->p.device, (uint64_t)n * row, states, report);
+    status = heed_buf_create(model->p.device, (uint64_t)(shown + n) * row, states, report);
     if (status < 0)
         return status;
-    status = encoder_run(&model->p, queue, &model->attention, ids, n, *states, report);
+    status = encoder_run(&model->p, queue, &model->attention, memory ? &memory->past : NULL, ids, n,
+                         *states, report);
     if (status < 0)
         heed_buf_destroy(model->p.device, *states);
+    return status;
+}
+
+heed_status heed_model_encode_with(const heed_model *model, heed_queue *queue,
+                                   heed_model_memory *memory, const int32_t *ids, int64_t n,
+                                   float *states, heed_report *report)
+{
+    heed_status status = ready(model, queue, ids, states, false, report);
+    heed_buf rows, text;
+
+    if (status >= 0)
+        status = encoded(model, queue, memory, ids, n, &rows, report);
+    if (status < 0)
+        return status;
+    text = rows;
+    text.offset += 4 * (uint64_t)(encoder_shown(&model->attention) * model->p.config.model);
+    status = heed_buf_read(queue, states, text, 4 * (uint64_t)(n * model->p.config.model), report);
+    heed_buf_destroy(model->p.device, rows);
     return status;
 }
 
 heed_status heed_model_encode(const heed_model *model, heed_queue *queue, const int32_t *ids,
                               int64_t n, float *states, heed_report *report)
 {
-    heed_status status = ready(model, queue, ids, states, false, report);
-    heed_buf rows;
-
-    if (status >= 0)
-        status = encoded(model, queue, ids, n, &rows, report);
-    if (status < 0)
-        return status;
-    status = heed_buf_read(queue, states, rows, 4 * (uint64_t)(n * model->p.config.model), report);
-    heed_buf_destroy(model->p.device, rows);
-    return status;
+    return heed_model_encode_with(model, queue, NULL, ids, n, states, report);
 }
 
 heed_status heed_model_logits(const heed_model *model, heed_queue *queue, const int32_t *ids,
@@ -221,10 +193,11 @@ heed_status heed_model_logits(const heed_model *model, heed_queue *queue, const 
         return say(report, HEED_E_NULL, "next", 0, 0, "a required pointer is NULL");
     status = decoder_check(&model->p, next, m, report);
     if (status >= 0)
-        status = encoded(model, queue, ids, n, &rows, report);
+        status = encoded(model, queue, NULL, ids, n, &rows, report);
     if (status < 0)
         return status;
-    status = decoder_open(&decoder, &model->p, queue, rows, n, 1, m, m, report);
+    status = decoder_open(&decoder, &model->p, queue, rows, encoder_shown(&model->attention) + n,
+                          1, m, m, report);
     if (status >= 0)
         status = decoder_step(&decoder, next, 0, logits, report);
     decoder_close(&decoder);
@@ -279,9 +252,10 @@ static struct search search_of(const struct parameters *p, const heed_generate_o
     return s;
 }
 
-heed_status heed_model_generate(const heed_model *model, heed_queue *queue, const int32_t *ids,
-                                int64_t n, const heed_generate_options *given, int32_t *out,
-                                int64_t room, int64_t *n_out, heed_report *report)
+heed_status heed_model_generate_with(const heed_model *model, heed_queue *queue,
+                                     heed_model_memory *memory, const int32_t *ids, int64_t n,
+                                     const heed_generate_options *given, int32_t *out,
+                                     int64_t room, int64_t *n_out, heed_report *report)
 {
     heed_status status = ready(model, queue, ids, out, true, report);
     heed_generate_options options;
@@ -295,7 +269,7 @@ heed_status heed_model_generate(const heed_model *model, heed_queue *queue, cons
         return status;
     if (!n_out)
         return say(report, HEED_E_NULL, "n_out", 0, 0, "a required pointer is NULL");
-    status = sized(given, sizeof options, &options, report);
+    status = model_sized(given, sizeof options, &options, report);
     if (status < 0)
         return status;
     if (options.flags & ~7u)
@@ -310,10 +284,11 @@ heed_status heed_model_generate(const heed_model *model, heed_queue *queue, cons
     }
     status = generate_check(&model->p, &search, report);
     if (status >= 0)
-        status = encoded(model, queue, ids, n, &rows, report);
+        status = encoded(model, queue, memory, ids, n, &rows, report);
     if (status < 0)
         return status;
-    status = generate(&model->p, queue, rows, n, &search, &best, &n_best, report);
+    status = generate(&model->p, queue, rows, encoder_shown(&model->attention) + n, &search, &best,
+                      &n_best, report);
     heed_buf_destroy(model->p.device, rows);
     if (status < 0)
         return status;
@@ -321,4 +296,11 @@ heed_status heed_model_generate(const heed_model *model, heed_queue *queue, cons
     *n_out = n_best;
     free(best);
     return HEED_OK;
+}
+
+heed_status heed_model_generate(const heed_model *model, heed_queue *queue, const int32_t *ids,
+                                int64_t n, const heed_generate_options *options, int32_t *out,
+                                int64_t room, int64_t *n_out, heed_report *report)
+{
+    return heed_model_generate_with(model, queue, NULL, ids, n, options, out, room, n_out, report);
 }

@@ -7,6 +7,7 @@
 #define MODEL_MODEL_H
 
 #include "encoder.h"
+#include "past.h"
 
 #include <heed/model.h>
 
@@ -16,6 +17,14 @@ struct heed_model {
     struct tokenizer *tokenizer;
     heed_report no_tokenizer;  /* Why there is none. */
 };
+
+struct heed_model_memory {
+    const heed_model *model;
+    struct past past;
+};
+
+/* A sized struct of the caller's over `to`, which has the defaults: the rules of heed/heed.h. */
+heed_status model_sized(const void *from, size_t most, void *to, heed_report *report);
 
 /* Reads the folder's tokenizer. That there is none is no mistake of the model's: ids serve. */
 void model_read_tokenizer(struct heed_model *model, const char *folder);

@@ -24,8 +24,8 @@ static struct view table_of(const struct sketch *s, enum stack_role role, uint32
 static void see_all(struct sketch *s, int64_t n)
 {
     struct seeing seeing = {
-        .q = heads_of(s, T_Q, n), .k = heads_of(s, T_K, n), .v = heads_of(s, T_V, n),
-        .o = heads_of(s, T_O, n), .table = NO_VIEW, .pages = NO_VIEW, .lengths = NO_VIEW,
+        .q = heads_of(s, ARG_Q, n), .k = heads_of(s, ARG_K, n), .v = heads_of(s, ARG_V, n),
+        .o = heads_of(s, ARG_O, n), .table = NO_VIEW, .pages = NO_VIEW, .lengths = NO_VIEW,
     };
 
     if (s->p->family->traits & TRAIT_RELATIVE) {
@@ -49,8 +49,9 @@ static void see_longformer(struct sketch *s, struct view x, const struct attenti
                            int64_t window)
 {
     const int64_t n = x.t.shape[2], g = a->globals < n ? a->globals : n;
-    const struct view q = heads_of(s, T_Q, n), k = heads_of(s, T_K, n), v = heads_of(s, T_V, n);
-    const struct view o = heads_of(s, T_O, n), keys[1][2] = { { k, v } };
+    const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n);
+    const struct view v = heads_of(s, ARG_V, n);
+    const struct view o = heads_of(s, ARG_O, n), keys[1][2] = { { k, v } };
     const bool own = s->stack->names->parts[ROLE_GLOBAL_Q] != NULL;
     heed_longformer_desc desc = { .size = sizeof desc, .q = q.t, .o = o.t,
                                   .text = { .k = k.t, .v = v.t }, .window = window,
@@ -64,11 +65,11 @@ static void see_longformer(struct sketch *s, struct view x, const struct attenti
     if (!own || g == 0)
         return;
     /* Global tokens have projections of their own; their rows replace those that stand there. */
-    layer_map(s, ROLE_GLOBAL_Q, view_part(x, 0, g), HEED_ACT_NONE, NO_VIEW, part_of(s, T_Q, g));
-    layer_map(s, ROLE_GLOBAL_K, x, HEED_ACT_NONE, NO_VIEW, part_of(s, T_K, n));
-    layer_map(s, ROLE_GLOBAL_V, x, HEED_ACT_NONE, NO_VIEW, part_of(s, T_V, n));
-    rows.q = heads_of(s, T_Q, g).t;
-    mechanism(s, heed_global_rows(&rows, &m, s->draft.report), &m, heads_of(s, T_Q, g),
+    layer_map(s, ROLE_GLOBAL_Q, view_part(x, 0, g), HEED_ACT_NONE, NO_VIEW, part_of(s, ARG_Q, g));
+    layer_map(s, ROLE_GLOBAL_K, x, HEED_ACT_NONE, NO_VIEW, part_of(s, ARG_K, n));
+    layer_map(s, ROLE_GLOBAL_V, x, HEED_ACT_NONE, NO_VIEW, part_of(s, ARG_V, n));
+    rows.q = heads_of(s, ARG_Q, g).t;
+    mechanism(s, heed_global_rows(&rows, &m, s->draft.report), &m, heads_of(s, ARG_Q, g),
               view_part(o, 0, g), keys, NULL);
 }
 
@@ -111,10 +112,11 @@ static void see_longt5(struct sketch *s, struct view x)
 {
     const int64_t n = x.t.shape[2], block = s->p->config.side_block;
     const int64_t sums = s->stack->names->parts[ROLE_SIDE_NORM] ? n / block : 0;
-    const struct view q = heads_of(s, T_Q, n), k = heads_of(s, T_K, n), v = heads_of(s, T_V, n);
+    const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n);
+    const struct view v = heads_of(s, ARG_V, n);
     const struct view table = table_of(s, ROLE_TABLE, ARG_TABLE);
     const struct view side_table = table_of(s, ROLE_SIDE_TABLE, ARG_SIDE_TABLE);
-    const struct view o = heads_of(s, T_O, n);
+    const struct view o = heads_of(s, ARG_O, n);
     struct view keys[2][2] = { { k, v }, { NO_VIEW, NO_VIEW } };
     struct view slots[HEED_MECHANISM_SLOTS + 1] = { NO_VIEW };
     heed_longt5_desc desc = { .size = sizeof desc, .q = q.t, .o = o.t,
@@ -145,34 +147,128 @@ static void see_longt5(struct sketch *s, struct view x)
                   (const struct view(*)[2])keys, slots);
 }
 
-/* ---- Pegasus-X ---- */
+/* ---- rows of the encoder's own before the text ---- */
 
-/* Rows of its own, the first `g`, and the text's behind them. */
-static void see_pegasus_x(struct sketch *s, int64_t g, int64_t rows, bool staggered)
+/* Views of an array's rows: all, the first ones and the text's. */
+struct parts {
+    struct view all, own, text;
+};
+
+static struct parts parts_of(const struct sketch *s, uint32_t array, int64_t own, int64_t rows)
 {
-    const int64_t n = rows - g;
-    const struct view q = heads_of(s, T_Q, rows), k = heads_of(s, T_K, rows);
-    const struct view v = heads_of(s, T_V, rows), o = heads_of(s, T_O, rows);
-    const struct view text[2] = { view_part(k, g, n), view_part(v, g, n) };
-    const struct view keys[2][2] = { { text[0], text[1] },
-                                     { view_part(k, 0, g), view_part(v, 0, g) } };
-    const heed_keys set = { .k = text[0].t, .v = text[1].t };
-    const heed_keys globals = { .k = keys[1][0].t, .v = keys[1][1].t };
-    const heed_pegasus_x_desc desc = {
-        .size = sizeof desc, .q = view_part(q, g, n).t, .o = view_part(o, g, n).t, .text = set,
-        .flags = staggered ? HEED_PEGASUS_X_STAGGERED : 0, .block = s->p->config.block,
-        .globals = g ? globals : (heed_keys){ .k = { .ndim = 0 } },
-    };
-    const heed_global_rows_desc own = { .size = sizeof own, .q = view_part(q, 0, g).t,
-                                        .o = view_part(o, 0, g).t, .text = set,
-                                        .globals = globals };
+    const struct view all = heads_of(s, array, rows);
+
+    return (struct parts){ all, view_part(all, 0, own), view_part(all, own, rows - own) };
+}
+
+/* The encoder's own rows see all. */
+static void see_from_own(struct sketch *s, int64_t own, int64_t rows)
+{
+    const struct parts q = parts_of(s, ARG_Q, own, rows), k = parts_of(s, ARG_K, own, rows);
+    const struct parts v = parts_of(s, ARG_V, own, rows), o = parts_of(s, ARG_O, own, rows);
+    const struct view keys[2][2] = { { k.text, v.text }, { k.own, v.own } };
+    const heed_global_rows_desc desc = { .size = sizeof desc, .q = q.own.t, .o = o.own.t,
+                                         .text = { .k = k.text.t, .v = v.text.t },
+                                         .globals = { .k = k.own.t, .v = v.own.t } };
     heed_mechanism m = { .size = sizeof m };
 
-    mechanism(s, heed_pegasus_x(&desc, &m, s->draft.report), &m, view_part(q, g, n),
-              view_part(o, g, n), keys, NULL);
-    if (g > 0)
-        mechanism(s, heed_global_rows(&own, &m, s->draft.report), &m, view_part(q, 0, g),
-                  view_part(o, 0, g), keys, NULL);
+    if (own > 0)
+        mechanism(s, heed_global_rows(&desc, &m, s->draft.report), &m, q.own, o.own, keys, NULL);
+}
+
+static void see_blocks(struct sketch *s, const struct attention *a, int64_t rows, bool staggered)
+{
+    const int64_t own = a->rows;
+    const struct parts q = parts_of(s, ARG_Q, own, rows), k = parts_of(s, ARG_K, own, rows);
+    const struct parts v = parts_of(s, ARG_V, own, rows), o = parts_of(s, ARG_O, own, rows);
+    const struct view keys[2][2] = { { k.text, v.text }, { k.own, v.own } };
+    heed_pegasus_x_desc desc = { .size = sizeof desc, .q = q.text.t, .o = o.text.t,
+                                 .flags = staggered ? HEED_PEGASUS_X_STAGGERED : 0,
+                                 .block = a->block, .text = { .k = k.text.t, .v = v.text.t } };
+    heed_mechanism m = { .size = sizeof m };
+
+    if (own > 0)
+        desc.globals = (heed_keys){ .k = k.own.t, .v = v.own.t };
+    mechanism(s, heed_pegasus_x(&desc, &m, s->draft.report), &m, q.text, o.text, keys, NULL);
+    see_from_own(s, own, rows);
+}
+
+/* ---- LSG ---- */
+
+static bool lsg_is_full(const struct attention *a, int64_t rows)
+{
+    return rows - a->rows <= 2 * a->block;
+}
+
+static void see_lsg(struct sketch *s, const struct attention *a, int64_t rows)
+{
+    const int64_t own = a->rows, n = rows - own;
+    const int64_t room = s->stack->heads * ((n + a->block - 1) / a->block) * 2 * a->factor *
+                         (a->sparse_block / a->block + 1);
+    const struct parts q = parts_of(s, ARG_Q, own, rows), k = parts_of(s, ARG_K, own, rows);
+    const struct parts v = parts_of(s, ARG_V, own, rows), o = parts_of(s, ARG_O, own, rows);
+    const struct view keys[2][2] = { { k.text, v.text }, { k.own, v.own } };
+    heed_lsg_desc desc = { .size = sizeof desc, .q = q.text.t, .o = o.text.t,
+                           .text = { .k = k.text.t, .v = v.text.t },
+                           .globals = { .k = k.own.t, .v = v.own.t }, .sparsity = a->sparsity,
+                           .block = a->block, .factor = a->factor,
+                           .sparse_block = a->sparse_block };
+    heed_mechanism m = { .size = sizeof m };
+
+    if (lsg_is_full(a, rows)) {
+        see_all(s, rows);
+        return;
+    }
+    if (!sees_apart(a, rows)) {
+        if (a->sparsity == HEED_LSG_BLOCK_STRIDE) {
+            desc.list_room = room;
+            desc.list = draft_memory(&s->draft, (size_t)room * sizeof *desc.list);
+        }
+        if (s->draft.status >= 0)
+            mechanism(s, heed_lsg(&desc, &m, s->draft.report), &m, q.text, o.text, keys, NULL);
+    }
+    see_from_own(s, own, rows);
+}
+
+bool sees_apart(const struct attention *a, int64_t rows)
+{
+    return a->mechanism == SEES_LSG && a->sparsity >= HEED_LSG_NORM && !lsg_is_full(a, rows);
+}
+
+heed_status see_apart_plan(const struct parameters *p, const struct attention *a, int64_t rows,
+                           heed_plan **plan, heed_report *report)
+{
+    const struct sketch s = { .p = p, .stack = &p->encoder };
+    const struct parts x = parts_of(&s, ARG_Q, a->rows, rows);
+    const heed_keys text = { .k = x.text.t, .v = x.text.t };
+    const heed_keys own = { .k = x.own.t, .v = x.own.t };
+    const heed_lsg_program_desc desc = {
+        .size = sizeof desc, .flags = HEED_PLAN_OWN_WORKSPACE, .q = x.text.t, .o = x.text.t,
+        .sparsity = a->sparsity, .text = text, .globals = own, .block = a->block,
+        .factor = a->factor, .sparse_block = a->sparse_block,
+    };
+
+    return heed_lsg_program_plan(p->device, &desc, plan, report);
+}
+
+static heed_buf behind(heed_buf buf, uint64_t bytes)
+{
+    buf.offset += bytes;
+    return buf;
+}
+
+heed_status see_apart_run(const struct parameters *p, const struct attention *a,
+                          const heed_plan *plan, heed_queue *queue, const heed_buf *at,
+                          heed_report *report)
+{
+    const uint64_t own = 4 * (uint64_t)(a->rows * p->encoder.heads * p->encoder.head_dim);
+    const heed_program_args args = {
+        .size = sizeof args, .q = behind(at[ARG_Q], own), .o = behind(at[ARG_O], own),
+        .text = { .k = behind(at[ARG_K], own), .v = behind(at[ARG_V], own) },
+        .globals = { .k = at[ARG_K], .v = at[ARG_V] },
+    };
+
+    return heed_program_run(plan, queue, &args, NULL, report);
 }
 
 /* ---- DeBERTa ---- */
@@ -215,10 +311,11 @@ static void see_deberta(struct sketch *s, int64_t n)
     const struct param *const places = &s->stack->of[ROLE_PLACES].weight;
     const struct pair *const norm = &s->stack->of[ROLE_PLACES_NORM];
     const int64_t entries = places->t.shape[0], span = entries / 2;
-    const int64_t far = c->relative_positions > 0 ? c->relative_positions : c->positions;
+    const int64_t far = c->relative_positions;
     const int64_t length = 2 * far + 1;
-    const struct view q = heads_of(s, T_Q, n), k = heads_of(s, T_K, n), v = heads_of(s, T_V, n);
-    const struct view o = heads_of(s, T_O, n), keys[1][2] = { { k, v } };
+    const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n);
+    const struct view v = heads_of(s, ARG_V, n);
+    const struct view o = heads_of(s, ARG_O, n), keys[1][2] = { { k, v } };
     struct view rows = view_rows(ARG_PLACES, 1, entries, c->model);
     struct view slots[HEED_MECHANISM_SLOTS + 1] = { NO_VIEW };
     heed_deberta_desc desc = { .size = sizeof desc, .q = q.t, .o = o.t, .zero = far,
@@ -262,8 +359,9 @@ static void see_bigbird(struct sketch *s, int64_t n)
     const struct config *const c = &s->p->config;
     const int64_t blocks = (n + c->block - 1) / c->block, random = c->random_blocks;
     const int64_t extents[4] = { 1, 1, blocks, random };
-    const struct view q = heads_of(s, T_Q, n), k = heads_of(s, T_K, n), v = heads_of(s, T_V, n);
-    const struct view o = heads_of(s, T_O, n), keys[1][2] = { { k, v } };
+    const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n);
+    const struct view v = heads_of(s, ARG_V, n);
+    const struct view o = heads_of(s, ARG_O, n), keys[1][2] = { { k, v } };
     heed_bigbird_desc desc = { .size = sizeof desc, .q = q.t, .o = o.t, .block = c->block,
                                .text = { .k = k.t, .v = v.t } };
     heed_mechanism m = { .size = sizeof m };
@@ -284,16 +382,17 @@ static void see_bigbird(struct sketch *s, int64_t n)
 
 /* ---- by name ---- */
 
-void see(struct sketch *s, const struct attention *a, int64_t form, int64_t g, struct view x)
+void see(struct sketch *s, const struct attention *a, int64_t form, struct view x)
 {
-    const int64_t n = x.t.shape[2];
+    const int64_t rows = x.t.shape[2];
 
     switch (a->mechanism) {
-        case SEES_ALL: see_all(s, n); break;
+        case SEES_ALL: see_all(s, rows); break;
         case SEES_LONGFORMER: see_longformer(s, x, a, form); break;
         case SEES_LONGT5: see_longt5(s, x); break;
-        case SEES_PEGASUS_X: see_pegasus_x(s, g, n, form == 1); break;
-        case SEES_BIGBIRD: see_bigbird(s, n); break;
-        case SEES_DEBERTA: see_deberta(s, n); break;
+        case SEES_PEGASUS_X: see_blocks(s, a, rows, form == 1); break;
+        case SEES_BIGBIRD: see_bigbird(s, rows); break;
+        case SEES_LSG: see_lsg(s, a, rows); break;
+        case SEES_DEBERTA: see_deberta(s, rows); break;
     }
 }

@@ -70,9 +70,13 @@ static bool piece(struct tokenizer *t, struct json *j, struct step *step)
     bool more;
 
     if (json_object(j) && json_member(j, &kind) && json_object(j))
-        while (json_member(j, &key))
-            if (json_is(&key, "id") ? ++found == 0 || !json_string(j, &name) : !json_skip(j))
+        while (json_member(j, &key)) {
+            const bool named = json_is(&key, "id");
+
+            found += named;
+            if (!(named ? json_string(j, &name) : json_skip(j)))
                 break;
+        }
     more = !j->error && json_member(j, &key);
     if (j->error || more || found != 1)
         return json_fail(j, "no piece of a template") || read_wrong(t, j, "post_processor.single");

@@ -233,10 +233,13 @@ static bool type_of(struct tokenizer *t, const struct json *j, const char *place
     int found = 0;
 
     if (json_object(&look))
-        while (json_member(&look, &key))
-            if (json_is(&key, "type") ? ++found == 0 || !json_string(&look, type) :
-                !json_skip(&look))
+        while (json_member(&look, &key)) {
+            const bool named = json_is(&key, "type");
+
+            found += named;
+            if (!(named ? json_string(&look, type) : json_skip(&look)))
                 break;
+        }
     if (look.error || found != 1) {
         json_fail(&look, found == 0 ? "no type" : "more than one type");
         return fail_at(t, &look, place, "type");

@@ -153,6 +153,7 @@ static heed_status take_whole(struct loading *l, struct stack *stack)
     const bool absent[STACK_ROLES] = {
         [ROLE_POSITIONS] = !c->position_input,
         [ROLE_TYPES] = c->types == 0,
+        [ROLE_GLOBALS] = !c->lsg && l->p->family->mechanism != SEES_PEGASUS_X,
         [ROLE_PLACES] = !c->relative_attention,
         [ROLE_PLACES_NORM] = !c->relative_attention || !strstr(c->places_norm, "layer_norm"),
     };
@@ -201,6 +202,20 @@ static heed_status windows(struct config *c, heed_report *report)
     if (c->n_windows != 1 && c->n_windows != c->layers)
         return say(report, HEED_E_VALUE, "attention_window", c->layers, c->n_windows,
                    "%lld windows of %lld layers", (long long)c->n_windows, (long long)c->layers);
+    return HEED_OK;
+}
+
+/* DeBERTa's distances go as far as it says, or as there are positions. */
+static heed_status places(struct config *c, heed_report *report)
+{
+    if (!c->relative_attention && *c->relative)
+        return say(report, HEED_E_UNSUPPORTED, "pos_att_type", 0, 0,
+                   "pos_att_type without relative_attention");
+    if (c->relative_positions < 1)
+        c->relative_positions = c->positions;
+    if (c->relative_attention && (c->relative_positions < 1 || c->relative_positions > 1 << 16))
+        return say(report, HEED_E_VALUE, "max_position_embeddings", 1 << 16,
+                   c->relative_positions, "distances of 1 to 2^16 are wanted");
     return HEED_OK;
 }
 
@@ -261,6 +276,8 @@ static heed_status consistent(struct parameters *p, heed_report *report)
                    "a gated activation of a %s", c->family);
     if (windows(c, report) < 0)
         return HEED_E_VALUE;
+    if (p->family->mechanism == SEES_DEBERTA)
+        return places(c, report);
     return distances(p, report);
 }
 

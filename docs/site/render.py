@@ -29,7 +29,7 @@ NAME = re.compile(r"`(heed_\w+|HEED_\w+)(\(\))?`")
 CONTENTS = [
     ("", ["README.md", "docs/guide.txt"]),
     ("Using heed", ["docs/manual.md", "docs/mechanisms.md", "docs/systems.md", "docs/python.md",
-                    "docs/mpi.md", "docs/ggml.md", "docs/backends.md", "docs/summarizer.md"]),
+                    "docs/mpi.md", "docs/ggml.md", "docs/backends.md", "docs/summarizer.md", "docs/models.md"]),
     ("Testing and adding", ["docs/testing-kernels.md", "docs/adding.md", "docs/architecture.md",
                             "docs/style.md", "CONTRIBUTING.md"]),
     ("Specification and evidence", ["docs/numerics.md", "docs/decisions.md", "docs/benchmarks.md",

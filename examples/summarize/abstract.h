@@ -6,9 +6,9 @@
 
 #include "options.h"
 
-/* Prints what the model of --model writes about a document with its segments. Returns an exit
- * status, and all is said. */
-int abstract_write(const struct options *o, const struct document *doc);
+/* Prints what the model of --model writes about a document with its segments. `salient`: which
+ * sentences all parts are to know of; NULL: none. Returns an exit status, and all is said. */
+int abstract_write(const struct options *o, const struct document *doc, const bool *salient);
 
 /* By which library; NULL: built without it. */
 const char *abstract_library(void);

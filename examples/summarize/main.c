@@ -200,7 +200,8 @@ static int analyse(struct work *w, const struct options *o)
         attend_tell_looks(w->attend, w->looks);
         attend_tell_pattern(w->attend, o->html ? &w->pattern : NULL);
     }
-    if (!w->attend || !attend_look_by(w->attend, o->attention, &why) ||
+    if (!w->attend ||
+        !attend_look_by(w->attend, o->model ? usual_attention : o->attention, &why) ||
         !attend_mass(w->attend, &w->doc, &w->vectors,
                      progress_show, NULL, w->mass, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
@@ -271,12 +272,14 @@ static int print(const struct work *w, const struct options *o, bool again)
 /* In words of its own, by a model. */
 static int abstract(struct work *w, const struct options *o, bool again)
 {
-    int status = find_sentences(w, o);
+    int status = o->salient ? analyse(w, o) : find_sentences(w, o);
 
+    attend_close(w->attend);
+    w->attend = NULL;
     if (status == 0 && again && !o->json)
         fputc('\n', stdout);
     if (status == 0)
-        status = abstract_write(o, &w->doc);
+        status = abstract_write(o, &w->doc, w->summary.chosen);
     if (status == 0 && (fflush(stdout) != 0 || ferror(stdout)))
         status = complain(EXIT_FAILURE, "cannot write the result", strerror(errno));
     return status;

@@ -18,6 +18,8 @@
 enum { MAX_LENGTH = 1000000, MAX_KEYWORDS = 1000, HELP_COLUMN = 22 };
 static const int64_t most_bytes = (int64_t)1 << 40, usual_bytes = (int64_t)1 << 28;
 
+const char usual_attention[] = "window";
+
 /* Takes a value; NULL, or what would be right. */
 typedef const char *take_value(struct options *o, const char *value);
 
@@ -137,6 +139,19 @@ static const char *take_query(struct options *o, const char *value)
     return *value ? NULL : "a text";
 }
 
+static const char *take_memory(struct options *o, const char *value)
+{
+    o->memory = value;
+    return strcmp(value, "compressive") == 0 || strcmp(value, "attentive") == 0
+         ? NULL : "compressive or attentive";
+}
+
+static const char *take_salient(struct options *o, const char *value)
+{
+    o->salient = value;
+    return strcmp(value, "text") == 0 ? NULL : "text";
+}
+
 static const char *take_format(struct options *o, const char *value)
 {
     o->format = format_named(value);
@@ -175,6 +190,10 @@ static const struct option table[] = {
       "then is the model's: full, longformer:WINDOW[:GLOBALS]", PUT(model) },
     { "--segments", NULL, "with --model: a summary of each part of FILE that the model can read,\n"
       "however long FILE is, instead of one of its begin", PUT(segments) },
+    { "--memory", "KIND", "with --segments: what the model keeps of the parts before, compressive\n"
+      "or attentive, of constant size", TAKE(take_memory) },
+    { "--salient", "FORM", "with --segments: to each part what says most in the others, as text,\n"
+      "the only FORM", TAKE(take_salient) },
     { "--format", "FORMAT", "how FILE is read, by the list below; default what it looks like",
       TAKE(take_format) },
     { "--language", "CODE", "its language, by the list below; default what it looks like",
@@ -349,8 +368,12 @@ static int check_model(const struct options *o)
                    { "--by-section", o->by_section }, { "--explain", o->explain },
                    { "--html", o->html != NULL }, { "--length", o->length.number != 200 } };
 
+    if (!o->model && o->segments)
+        return complain_of("--segments", "--model DIR beside it", NULL);
+    if (!o->segments && (o->memory || o->salient))
+        return complain_of(o->memory ? "--memory" : "--salient", "--segments beside it", NULL);
     if (!o->model)
-        return o->segments ? complain_of("--segments", "--model DIR beside it", NULL) : 0;
+        return 0;
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
         if (others[i].given)
             return complain_of(others[i].name, "no --model beside it", o->model);
@@ -362,7 +385,7 @@ bool options_read(struct options *o, int argc, char **argv, int *status)
     bool only_files = false;
 
     *o = (struct options){
-        .files = argv, .attention = "window", .length = { 200, LENGTH_WORDS },
+        .files = argv, .attention = usual_attention, .length = { 200, LENGTH_WORDS },
         .max_bytes = usual_bytes
     };
     *status = 0;

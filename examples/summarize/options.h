@@ -16,6 +16,7 @@ struct options {
     int64_t n_files;
     const char *device, *attention, *query;
     const char *model;             /* a folder; NULL: sentences are chosen */
+    const char *memory, *salient;  /* what its segments know of others; NULL: nothing */
     const char *html;              /* NULL: no page */
     const struct format *format;   /* NULL: to be found */
     const struct language *language;
@@ -24,6 +25,9 @@ struct options {
     int64_t max_bytes;             /* of the files of a summary */
     bool each, by_section, json, explain, quiet, segments;
 };
+
+/* What --attention is where nobody says it. */
+extern const char usual_attention[];
 
 /* Reads the command line; the files are gathered at the front of argv. False: the program ends
  * with *status, and all is said. */

@@ -34,8 +34,11 @@ extern "C" {
  *
  *     encoder-decoders  bart (Lewis et al. 2020), mbart (Liu et al. 2020), led (Beltagy et al.
  *                       2020), pegasus (Zhang et al. 2020), t5 (Raffel et al. 2020), longt5 (Guo et
- *                       al. 2022; local and transient-global attention)
- *     encoders          bert (Devlin et al. 2019), roberta (Liu et al. 2019), longformer
+ *                       al. 2022; local and transient-global attention), pegasus_x (Phang et al.
+ *                       2022), bigbird_pegasus (Zaheer et al. 2020), and BART with LSG attention
+ *                       (Condevaux and Harispe 2022)
+ *     encoders          bert (Devlin et al. 2019), roberta (Liu et al. 2019), longformer, big_bird,
+ *                       deberta-v2 (He et al. 2021)
  *
  * as model_type of config.json says. The files are taken for hostile: whatever they hold, a
  * function answers a status, and memory beyond their size + 16 MiB is taken for nothing but what a
@@ -50,16 +53,28 @@ extern "C" {
  * @section model_example Example
  *
  * @code
+ * static int32_t ids[16384], summary[142];
+ * static char text[4096];
  * heed_model *model = NULL;
- * int32_t ids[142];
+ * uint64_t bytes = 0;
  * int64_t n = 0;
  *
  * if (heed_model_open(queue, "led-base-16384", NULL, &model, &why) < 0 ||
- *     heed_model_generate(model, queue, text, n_text, NULL, ids, 142, &n, &why) < 0)
+ *     heed_model_tokens(model, document, document_bytes, 0, ids, 16384, &n, &why) < 0 ||
+ *     heed_model_generate(model, queue, ids, n, NULL, summary, 142, &n, &why) < 0 ||
+ *     heed_model_text(model, summary, n, 0, text, sizeof text, &bytes, &why) < 0)
  *     fprintf(stderr, "%s: %s\n", why.field, why.message);
  * heed_model_close(model);
  * @endcode
  */
+
+#if defined _WIN32
+#define HEED_MODEL_API
+#elif defined __GNUC__
+#define HEED_MODEL_API __attribute__((visibility("default")))
+#else
+#define HEED_MODEL_API
+#endif
 
 /** A checkpoint on a device. Immutable: any number of threads may use it, each with a queue of its
  * own of that device. */
@@ -68,8 +83,24 @@ typedef struct heed_model heed_model;
 /** How a checkpoint is opened. Zero is the default everywhere. */
 typedef struct heed_model_options {
     uint32_t size, flags;      /**< flags: 0, none exists yet. */
-    /** What rows of the encoder see: NULL, as the checkpoint says; "full"; "longformer:W", windows
-     * of W tokens in all and the first token as a global one; "longformer:W:G" with G of these. */
+    /**
+     * What rows of the encoder see. NULL: as the checkpoint says. Else, of a checkpoint that was
+     * made for shorter texts, numbers that are left out being as here:
+     *
+     *     "full"                every key
+     *     "block:512"           blocks of tokens (heed_pegasus_x_desc), every second layer's half a
+     *                           block further on
+     *     "longformer:512:1"    windows of so many tokens in all, and so many first tokens that see
+     *                           all and are seen by all (heed_longformer_desc)
+     *     "lsg:norm:128:128:2:1" LSG by norm, pooling, bos_pooling, stride, block_stride or none:
+     *                           block, sparse block, factor, and rows before the text, which are
+     *                           the embeddings of the token that begins texts and then of the mask
+     *                           token, at every 64th position (heed_lsg_desc,
+     *                           heed_lsg_program_desc; Condevaux and Harispe 2022)
+     *
+     * A text may then have more tokens than there are positions: these begin anew (Beltagy et al.
+     * 2020, section 5). The relative positions of t5, longt5 and deberta-v2 exclude it.
+     */
     const char *attention;
     /** HEED_F32, HEED_F16, HEED_BF16, or a type in blocks (HEED_Q8_0, ...), which the matrices of
      * layers become; rows that blocks do not divide stay as they are. 0: all stay as they are. */
@@ -143,9 +174,9 @@ typedef struct heed_generate_options {
  *   HEED_E_UNSUPPORTED a family, an activation or an attention that is not known;
  *   HEED_E_NOMEM, HEED_E_DEVICE_NOMEM, and what devices answer.
  */
-HEED_MODEL_API HEED_MUST_CHECK heed_status heed_model_open(heed_queue *queue, const char *folder,
-                                                           const heed_model_options *options,
-                                                           heed_model **out, heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_open(heed_queue *queue, const char *folder, const heed_model_options *options,
+                heed_model **out, heed_report *report);
 
 /** Ends a model that nobody uses any more. NULL: does nothing. */
 HEED_MODEL_API void heed_model_close(heed_model *model);
@@ -170,11 +201,9 @@ enum {
  *   report's field is the place; HEED_E_SHAPE the room is too small: `n` has been written;
  *   HEED_E_OVERFLOW a text beyond 2^31 bytes; HEED_E_NOMEM.
  */
-HEED_MODEL_API HEED_MUST_CHECK heed_status heed_model_tokens(const heed_model *model,
-                                                             const char *text, uint64_t bytes,
-                                                             uint32_t flags, int32_t *ids,
-                                                             int64_t room, int64_t *n,
-                                                             heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_tokens(const heed_model *model, const char *text, uint64_t bytes, uint32_t flags,
+                  int32_t *ids, int64_t room, int64_t *n, heed_report *report);
 
 /**
  * The text of ids, without the special tokens; ids that the tokenizer does not have are left out.
@@ -186,17 +215,15 @@ HEED_MODEL_API HEED_MUST_CHECK heed_status heed_model_tokens(const heed_model *m
  * @param bytes receives how many bytes it has without the NUL, also where the room is too small.
  * @return as heed_model_tokens().
  */
-HEED_MODEL_API HEED_MUST_CHECK heed_status heed_model_text(const heed_model *model,
-                                                           const int32_t *ids, int64_t n,
-                                                           uint32_t flags, char *text,
-                                                           uint64_t room, uint64_t *bytes,
-                                                           heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_text(const heed_model *model, const int32_t *ids, int64_t n, uint32_t flags, char *text,
+                uint64_t room, uint64_t *bytes, heed_report *report);
 
 /* ---- states and sequences ---- */
 
 /** Describes a model. HEED_OK; HEED_E_NULL; HEED_E_SIZE `size` is below the first version's. */
-HEED_MODEL_API HEED_MUST_CHECK heed_status heed_model_info(const heed_model *model,
-                                                           heed_model_props *props);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_info(const heed_model *model, heed_model_props *props);
 
 /**
  * States of a text: what the encoder has behind its last layer.
@@ -208,10 +235,9 @@ HEED_MODEL_API HEED_MUST_CHECK heed_status heed_model_info(const heed_model *mod
  *   id, is none of the model's: the report has the bound; HEED_E_NOMEM, HEED_E_DEVICE_NOMEM, and
  *   what devices answer. On an error states are unspecified.
  */
-HEED_MODEL_API HEED_MUST_CHECK heed_status heed_model_encode(const heed_model *model,
-                                                             heed_queue *queue, const int32_t *ids,
-                                                             int64_t n, float *states,
-                                                             heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_encode(const heed_model *model, heed_queue *queue, const int32_t *ids, int64_t n,
+                  float *states, heed_report *report);
 
 /**
  * Logits of given tokens after a text: row i is of the token that follows next[0] .. next[i].
@@ -220,11 +246,9 @@ HEED_MODEL_API HEED_MUST_CHECK heed_status heed_model_encode(const heed_model *m
  * @param logits receives [m][vocabulary], memory of the host.
  * @return as heed_model_encode(); HEED_E_UNSUPPORTED the model has no decoder.
  */
-HEED_MODEL_API HEED_MUST_CHECK heed_status heed_model_logits(const heed_model *model,
-                                                             heed_queue *queue, const int32_t *ids,
-                                                             int64_t n, const int32_t *next,
-                                                             int64_t m, float *logits,
-                                                             heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_logits(const heed_model *model, heed_queue *queue, const int32_t *ids, int64_t n,
+                  const int32_t *next, int64_t m, float *logits, heed_report *report);
 
 /**
  * Generates the most likely sequence after a text, greedily or by a beam search; lengths, repeated
@@ -237,12 +261,106 @@ HEED_MODEL_API HEED_MUST_CHECK heed_status heed_model_logits(const heed_model *m
  * @return as heed_model_logits(); HEED_E_SIZE, HEED_E_NEWER, HEED_E_FLAG of options; HEED_E_VALUE
  *   an option, or an id of config.json, out of its range. On an error nothing is written.
  */
-HEED_MODEL_API HEED_MUST_CHECK heed_status heed_model_generate(const heed_model *model,
-                                                               heed_queue *queue,
-                                                               const int32_t *ids, int64_t n,
-                                                               const heed_generate_options *options,
-                                                               int32_t *out, int64_t room,
-                                                               int64_t *n_out, heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_generate(const heed_model *model, heed_queue *queue, const int32_t *ids, int64_t n,
+                    const heed_generate_options *options, int32_t *out, int64_t room,
+                    int64_t *n_out, heed_report *report);
+
+/* ---- documents, segment by segment ---- */
+
+/**
+ * What an encoder keeps of the segments of a document that it has read: of constant size, however
+ * long the document is. The last layers see it while they encode the next segment, and then take
+ * that up (Cao and Wang 2023, AWESOME, section 3.1). It belongs to a model, and is destroyed before
+ * the model is closed. One call at a time uses it, on any thread.
+ */
+typedef struct heed_model_memory heed_model_memory;
+
+/**
+ * What is kept. H [n][channels] are the rows of a segment that a layer's attention reads, behind
+ * the norm where that comes first; d is `channels`, h the layer's heads.
+ *
+ *     COMPRESSIVE  M_u, the rows - rows / 2 newest rows H of the segments before, and M_c, rows / 2
+ *                  means of `ratio` rows each that fell out of M_u. Keys and values of the layer
+ *                  are the maps of M_c, M_u and H, in one softmax (equations 7 and 8). Then H goes
+ *                  to M_u, and what falls out of M_u, in means, to M_c; means are formed from the
+ *                  newest row on, so the oldest one may be of fewer rows (equations 2 to 6).
+ *     ATTENTIVE    M [m][d], m <= rows. Behind its attention and the norm of that a layer has the
+ *                  rows X, and goes on with X + A(X, M), A(Q, K) being attention with h heads, keys
+ *                  K and values K, and scale 1 / sqrt(d / h). Then, with S = A(M, H_self), H_self
+ *                  what the layer's attention adds to its rows: M = G tanh(M + S) + (1 - G) M,
+ *                  G = sigmoid(M + S) (equations 9 to 12). The first segment of n rows sees no M;
+ *                  M begins as the means of every ceil(n / rows) rows of its H_self.
+ *
+ * No checkpoint has weights for this, so what the paper learns is fixed: compression is the mean,
+ * and the maps of the attentive memory and of its attention are the identity. The decoder keeps
+ * nothing.
+ */
+enum {
+    HEED_MODEL_COMPRESSIVE = 0,
+    HEED_MODEL_ATTENTIVE
+};
+
+/** How a memory is made. Zero is the default everywhere. */
+typedef struct heed_model_memory_options {
+    uint32_t size, flags;      /**< flags: 0, none exists yet. */
+    uint32_t kind, reserved;   /**< HEED_MODEL_COMPRESSIVE or HEED_MODEL_ATTENTIVE. */
+    int64_t rows;              /**< 2 to 2^20; 0: 1024. */
+    int64_t ratio;             /**< Rows of a mean, 1 to 2^20; 0: 5. ATTENTIVE: 0. */
+    int64_t layers;            /**< The last ones of the encoder; 0: 3, or all of fewer. */
+} heed_model_memory_options;
+
+/**
+ * Makes a memory that has seen nothing: rows * channels numbers for each of its layers, in memory
+ * of the device.
+ *
+ * @param queue   of the model's device.
+ * @param options NULL: all defaults.
+ * @param out     receives the memory, for heed_model_memory_destroy().
+ * @param report  may be NULL.
+ * @return HEED_OK; HEED_E_NULL model, queue or out is NULL; HEED_E_MISMATCH a queue of another
+ *   device; HEED_E_SIZE, HEED_E_NEWER the size of options; HEED_E_FLAG an unknown flag;
+ *   HEED_E_VALUE an option is out of its range: the report has the bound; HEED_E_UNSUPPORTED some
+ *   rows of the encoder do not see every key of the text, or the model has the relative positions
+ *   of T5; HEED_E_NOMEM, HEED_E_DEVICE_NOMEM, and what devices answer.
+ */
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_memory_create(const heed_model *model, heed_queue *queue,
+                         const heed_model_memory_options *options, heed_model_memory **out,
+                         heed_report *report);
+
+/** Ends a memory that no call uses. NULL: does nothing. */
+HEED_MODEL_API void heed_model_memory_destroy(heed_model_memory *memory);
+
+/** The memory has seen nothing again: for the next document. HEED_OK; HEED_E_NULL;
+ * HEED_E_MISMATCH a queue of another device; HEED_E_NOMEM, and what devices answer. */
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_memory_reset(heed_model_memory *memory, heed_queue *queue, heed_report *report);
+
+/**
+ * heed_model_encode() of the next segment of a document. With a memory that has seen nothing the
+ * states have the bits of heed_model_encode(); all have the same bits on every device, as above.
+ *
+ * @param memory NULL: as heed_model_encode(). It takes the segment up.
+ * @return as heed_model_encode(); HEED_E_MISMATCH also for a memory of another model. HEED_E_NULL,
+ *   HEED_E_MISMATCH and HEED_E_VALUE leave the memory as it was; what it holds after another error
+ *   is unspecified until heed_model_memory_reset().
+ */
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_encode_with(const heed_model *model, heed_queue *queue, heed_model_memory *memory,
+                       const int32_t *ids, int64_t n, float *states, heed_report *report);
+
+/**
+ * heed_model_generate() after the next segment of a document. The generated ids do not go into the
+ * memory.
+ *
+ * @param memory as heed_model_encode_with() has it.
+ * @return as heed_model_generate(), and as heed_model_encode_with() about the memory.
+ */
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_generate_with(const heed_model *model, heed_queue *queue, heed_model_memory *memory,
+                         const int32_t *ids, int64_t n, const heed_generate_options *options,
+                         int32_t *out, int64_t room, int64_t *n_out, heed_report *report);
 
 #ifdef __cplusplus
 }

@@ -56,7 +56,7 @@ static void load(const char *name)
     ck_assert_int_eq(encoder_run(&world.p, world.queue,
                                  &(struct attention){ .mechanism = world.p.family->mechanism,
                                                       .globals = 1 },
-                                 text, N, world.states, NULL), HEED_OK);
+                                 NULL, text, N, world.states, NULL), HEED_OK);
 }
 
 static void drop(void)

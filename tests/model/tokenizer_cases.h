@@ -409,6 +409,8 @@ static const struct tokenizer_case {
             "a a, , aa 1a a 1 1a a" },
           { "a$$a $ab", "2 21 2 12 4",
             "a $$ a $ ab" },
+          { "a$a", "2 12 2",
+            "a $ a" },
           { "\303\241,b", "25 3",
             "a, b" },
       } },

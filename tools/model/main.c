@@ -5,15 +5,17 @@
  */
 #include <heed/model.h>
 
+#include "bar.h"
 #include "common/command.h"
 #include "common/streams.h"
 #include "common/text.h"
+#include "ids.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char name[] = "heed-model";
+static const char name[] = TOOL;
 
 struct options {
     const char *command, *folder, *device, *next;
@@ -36,16 +38,24 @@ struct session {
     heed_report why;
 };
 
-static int complain(const char *format, const char *what)
+/* ---- what people see while they wait ---- */
+
+static void tell_read(void *context, uint64_t done, uint64_t all)
 {
-    fprintf(stderr, "%s: ", name);
-    fprintf(stderr, format, what);
-    fputc('\n', stderr);
-    return EXIT_USAGE;
+    (void)context;
+    bar_show("reading", all ? (double)done / (double)all : 1);
+}
+
+static int tell_written(void *context, int64_t done, int64_t most)
+{
+    (void)context;
+    bar_show("writing", (double)done / (double)most);
+    return 1;
 }
 
 static int failed(const struct session *s)
 {
+    bar_clear();
     fprintf(stderr, "%s: %s%s%s\n", name, s->why.field, *s->why.field ? ": " : "",
             s->why.message);
     return EXIT_USAGE;
@@ -119,7 +129,8 @@ static const struct command_option option_rows[] = {
     { "--threads", "N", "of a host device; 0: as many as there are processors", AT(threads), 0,
       1024, NULL },
     { "--weights", TYPES, "what matrices become", 0, 0, 0, take_weights },
-    { "--attention", "SPEC", "of the encoder: full, longformer:WINDOW[:GLOBALS]",
+    { "--attention", "SPEC", "of the encoder: full, block:512, longformer:512:1,\n"
+      "lsg:norm:128:128:2:1 (what the numbers are stands in heed/model.h)",
       AT(model.attention), 0, 0, NULL },
     { "--next", "IDS", "logits: what the decoder has so far, from its start token on,\n"
       "in quotes", AT(next), 0, 0, NULL },
@@ -188,54 +199,6 @@ static void settle(struct options *o)
     }
 }
 
-/* ---- ids ---- */
-
-static int add_id(int32_t **ids, int64_t *n, int64_t *room, const char *word)
-{
-    int64_t id;
-
-    if (!text_integer(word, 0, INT32_MAX, &id))
-        return complain("%s is no id", word);
-    if (*n == *room) {
-        const int64_t more = *room ? 2 * *room : 1024;
-        int32_t *grown = realloc(*ids, (size_t)more * sizeof *grown);
-
-        if (!grown)
-            return complain("no memory for %s", "ids");
-        *ids = grown;
-        *room = more;
-    }
-    (*ids)[(*n)++] = (int32_t)id;
-    return 0;
-}
-
-static int read_ids(FILE *from, int32_t **ids, int64_t *n)
-{
-    int64_t room = 0;
-    char word[32];
-
-    *ids = NULL;
-    *n = 0;
-    while (fscanf(from, "%31s", word) == 1)
-        if (add_id(ids, n, &room, word))
-            return EXIT_USAGE;
-    return *n ? 0 : complain("there are no %s", "ids");
-}
-
-static int parse_ids(const char *text, int32_t **ids, int64_t *n)
-{
-    int64_t room = 0;
-    char word[32];
-    int taken;
-
-    *ids = NULL;
-    *n = 0;
-    for (; sscanf(text, "%31s%n", word, &taken) == 1; text += taken)
-        if (add_id(ids, n, &room, word))
-            return EXIT_USAGE;
-    return *n ? 0 : complain("--next wants %s", "ids");
-}
-
 /* ---- texts ---- */
 
 static int read_text(struct session *s)
@@ -272,6 +235,7 @@ static int tokenize(struct session *s, int64_t most)
     if (heed_model_tokens(s->model, s->text, s->bytes, 0, s->ids, n, &s->n, &s->why) < 0)
         return failed(s);
     if (s->n > most) {
+        bar_clear();
         fprintf(stderr, "%s: the text has %lld tokens, of which the first %lld are read\n",
                 name, (long long)s->n, (long long)most);
         s->ids[most - 1] = s->ids[s->n - 1];
@@ -284,6 +248,7 @@ static int tokenize(struct session *s, int64_t most)
 
 static int write_floats(const float *x, int64_t n)
 {
+    bar_clear();
     if (fwrite(x, sizeof *x, (size_t)n, stdout) != (size_t)n || fflush(stdout))
         return EXIT_FAILED;             /* text_end() says so */
     return 0;
@@ -328,7 +293,7 @@ static int logits(struct session *s)
 
     if (!s->options->next)
         return complain("%s wants --next", "logits");
-    status = parse_ids(s->options->next, &next, &m);
+    status = ids_parse(s->options->next, &next, &m);
     if (!status && !(rows = malloc((size_t)(m * s->props.vocabulary) * sizeof *rows)))
         status = complain("no memory for %s", "logits");
     if (!status)
@@ -352,6 +317,7 @@ static int generate(struct session *s)
         free(out);
         return failed(s);
     }
+    bar_clear();
     for (int64_t i = 0; i < n; i++)
         printf("%d%c", out[i], i + 1 < n ? ' ' : '\n');
     free(out);
@@ -370,6 +336,7 @@ static int tokens(struct session *s)
 /* What comes out of a model reaches a terminal: control characters do not. */
 static int put_text(const char *text)
 {
+    bar_clear();
     for (; *text; text++)
         if ((unsigned char)*text >= ' ' || *text == '\n' || *text == '\t')
             putchar(*text);
@@ -454,7 +421,7 @@ static int run(struct session *s)
     if (!s->options->folder)
         return command_wrong(name, "DIR", "a folder", NULL);
     if (work->reads == READS_IDS)
-        code = read_ids(stdin, &s->ids, &s->n);
+        code = ids_read(stdin, &s->ids, &s->n);
     else if (work->reads == READS_TEXT)
         code = read_text(s);
     if (code == EXIT_DONE)
@@ -464,9 +431,11 @@ static int run(struct session *s)
 
 int main(int argc, char **argv)
 {
-    struct options options = { .model = { .size = sizeof options.model },
-                               .generate = { .size = sizeof options.generate },
-                               .no_repeat = NOT_GIVEN, .min_length = NOT_GIVEN };
+    struct options options = {
+        .model = { .size = sizeof options.model, .progress = tell_read },
+        .generate = { .size = sizeof options.generate, .progress = tell_written },
+        .no_repeat = NOT_GIVEN, .min_length = NOT_GIVEN,
+    };
     struct session s = { .options = &options, .props = { .size = sizeof s.props },
                          .why = { .size = sizeof s.why } };
     int code;
@@ -475,7 +444,9 @@ int main(int argc, char **argv)
     if (!command_read(&command_line, argc, argv, &options, &code))
         return text_end(name, code);
     settle(&options);
+    bar_begin();
     code = run(&s);
+    bar_clear();
     heed_model_close(s.model);
     heed_queue_destroy(s.queue);
     heed_runtime_destroy(s.runtime);
