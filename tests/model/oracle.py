@@ -322,11 +322,11 @@ class Model:
 
     # -- what tests ask for --
 
-    def states(self, ids):
-        """States and how far heed may be off."""
+    def states(self, ids, rows=slice(None)):
+        """States of some rows and how far heed may be off."""
         t = tape.Tape()
         x = self.encode(t, ids)
-        return x.value, t.bound(x)
+        return x.value[rows], t.bound(x, rows)
 
     def logits(self, ids, following):
         """Logits and how far heed may be off."""

@@ -195,8 +195,10 @@ class Judge:
         if quantised:
             tensors = quantise.weights(tensors, quantised)
         model = oracle.Model(settings, tensors, attention)
-        want, bound = model.states(ids)
-        got = self.program.states(folder, ids, *options)
+        # Logits depend on all states: with a decoder every third is enough.
+        rows = slice(0, None, 1 if settings["family"] in checkpoints.ENCODERS else 3)
+        want, bound = model.states(ids, rows)
+        got = self.program.states(folder, ids, *options)[rows]
         self.compare(f"{what}: states", got, want, bound)
         logits = None
         if settings["family"] not in checkpoints.ENCODERS:
@@ -212,7 +214,7 @@ class Judge:
             self.faults += 1
             t = tape.Tape()
             x = faulty.encode(t, ids)
-            seen = (abs(got - x.value) > bound).any()
+            seen = (abs(got - x.value[rows]) > bound).any()
             if not seen and logits is not None:
                 x = faulty.decode(t, x, following)
                 seen = (abs(logits - x.value) > more_bound).any()
@@ -248,7 +250,7 @@ def small(judge, folder):
         where = checkpoints.write(folder / variant, variant, seed)
         ids = text(random, 17, 40)
         judge.checkpoint(variant, where, ids, text(random, 4, 40)[1:],
-                         [SEARCHES[0], (SEARCHES + MORE)[1 + seed % 5]])
+                         [SEARCHES[0], (SEARCHES + MORE)[1 + seed % 5] | {"max_length": 9}])
     tie(judge, folder)
 
 
