@@ -75,13 +75,14 @@ TEST(options_out_of_range)
         { { .size = 8 }, HEED_E_SIZE, "options.size" },
         { { .flags = 1 }, HEED_E_FLAG, "options.flags" },
         { { .reserved = 1 }, HEED_E_VALUE, "options.reserved" },
-        { { .kind = 2 }, HEED_E_VALUE, "options.kind" },
+        { { .kind = 3 }, HEED_E_VALUE, "options.kind" },
         { { .rows = 1 }, HEED_E_VALUE, "options.rows" },
         { { .rows = -4 }, HEED_E_VALUE, "options.rows" },
         { { .rows = (1 << 20) + 1 }, HEED_E_VALUE, "options.rows" },
         { { .ratio = -1 }, HEED_E_VALUE, "options.ratio" },
         { { .ratio = INT64_MAX }, HEED_E_VALUE, "options.ratio" },
         { { .kind = HEED_MODEL_ATTENTIVE, .ratio = 5 }, HEED_E_VALUE, "options.ratio" },
+        { { .kind = HEED_MODEL_SALIENT, .ratio = 1 }, HEED_E_VALUE, "options.ratio" },
         { { .layers = 3 }, HEED_E_VALUE, "options.layers" },
         { { .layers = -1 }, HEED_E_VALUE, "options.layers" },
     };
@@ -122,8 +123,9 @@ TEST(what_is_not_there_or_not_its_own)
 {
     heed_model *const model = model_of("bart"), *const other = model_of("bart");
     heed_model_memory *const memory = memory_of(model, HEED_MODEL_COMPRESSIVE);
+    heed_model_memory *const salient = memory_of(model, HEED_MODEL_SALIENT);
     heed_model_memory *none = NULL;
-    float x[N * CHANNELS];
+    float x[N * CHANNELS] = { 0 };
     heed_report why = asking();
 
     refused("model", HEED_E_NULL, heed_model_memory_create(NULL, queue, NULL, &none, &why), &why,
@@ -136,7 +138,16 @@ TEST(what_is_not_there_or_not_its_own)
     refused("queue", HEED_E_NULL, heed_model_memory_reset(memory, NULL, &why), &why, "queue");
     refused("another model", HEED_E_MISMATCH,
             heed_model_encode_with(other, queue, memory, begin, N, x, &why), &why, "memory");
+    refused("states", HEED_E_NULL, heed_model_memory_set(memory, queue, NULL, 1, &why), &why,
+            "states");
+    refused("another kind", HEED_E_UNSUPPORTED, heed_model_memory_set(memory, queue, x, 1, &why),
+            &why, "memory");
+    refused("more rows", HEED_E_VALUE, heed_model_memory_set(salient, queue, x, 9, &why), &why,
+            "n");
+    refused("fewer rows", HEED_E_VALUE, heed_model_memory_set(salient, queue, x, -1, &why), &why,
+            "n");
     heed_model_memory_destroy(NULL);
+    heed_model_memory_destroy(salient);
     heed_model_memory_destroy(memory);
     heed_model_close(other);
     heed_model_close(model);
