@@ -258,10 +258,11 @@ def same_bits(judge, segments, what, folder, how, texts, kept):
         judge.fail(f"{what}, {how}: an empty memory changes what is generated")
 
 
-CASES = [("bart", ("compressive", 12, 4, 1)), ("mbart", ("compressive", 9, 3, 2)),
-         ("bart", ("attentive", 6, 0, 2)), ("pegasus", ("attentive", 40, 0, 1)),
-         ("mbart", ("salient", 12, 0, 2))]
-MORE = [("bert", ("compressive", 14, 2, 2)), ("roberta", ("attentive", 2, 0, 2)),
+CASES = [("bart", ("compressive", 12, 4, 1)), ("bart", ("attentive", 6, 0, 2)),
+         ("mbart", ("salient", 12, 0, 1))]
+MORE = [("mbart", ("compressive", 9, 3, 2)), ("pegasus", ("attentive", 40, 0, 1)),
+        ("mbart", ("salient", 12, 0, 2)),
+        ("bert", ("compressive", 14, 2, 2)), ("roberta", ("attentive", 2, 0, 2)),
         ("pegasus", ("compressive", 2, 5, 1)), ("mbart", ("attentive", 17, 0, 2)),
         ("bart", ("compressive", 8, 6, 2)), ("bart-faint", ("attentive", 8, 0, 2)),
         ("bert", ("salient", 7, 0, 1))]
