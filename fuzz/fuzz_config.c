@@ -53,7 +53,7 @@ static void judge(const struct config *c)
     word("family", c->family);
     word("act", c->act);
     word("attention", c->attention);
-    word("sparsity", c->sparsity);
+    word("places_norm", c->places_norm);
     word("relative", c->relative);
 }
 

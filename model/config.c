@@ -65,7 +65,7 @@ static const struct field {
     { "pool_with_global", AT(pool_with_global), BOOL, 0, 0 },
     { "num_global_tokens", AT(globals), INT, 0, EXTENT },
     { "num_random_blocks", AT(random_blocks), INT, 0, EXTENT },
-    { "max_relative_positions", AT(relative_positions), INT, -1, ID },
+    { "max_relative_positions", AT(relative_positions), INT, -1, 1 << 16 },
     { "position_buckets", AT(position_buckets), INT, -1, ID },
     { "pos_att_type", AT(relative), WORD, 0, 0 },
     { "norm_rel_ebd", AT(places_norm), WORD, 0, 0 },

@@ -60,6 +60,10 @@ heed_status draft_plan(struct draft *draft, heed_device *device, heed_plan **pla
     };
     heed_status status = draft->status;
 
+    /* Maps of positions answer without a report. */
+    if (status < 0 && draft->report && draft->report->status != status)
+        say(draft->report, status, "positions", 0, 0,
+            "config.json's numbers of relative positions fit no map");
     if (status >= 0)
         status = heed_program_plan(device, &desc, plan, draft->report);
     while (draft->blocks) {

@@ -188,7 +188,5 @@ const int32_t *layer_buckets(struct sketch *s, bool one_sided, int64_t *length)
     if (map)
         s->draft.status = heed_map_t5(map, *length, far, (int32_t)s->p->config.buckets,
                                       (int32_t)far, one_sided ? HEED_MAP_ONE_SIDED : 0);
-    if (s->draft.status < 0 && s->draft.report)
-        s->draft.report->status = s->draft.status;
     return map;
 }

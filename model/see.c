@@ -311,7 +311,7 @@ static void see_deberta(struct sketch *s, int64_t n)
     const struct param *const places = &s->stack->of[ROLE_PLACES].weight;
     const struct pair *const norm = &s->stack->of[ROLE_PLACES_NORM];
     const int64_t entries = places->t.shape[0], span = entries / 2;
-    const int64_t far = c->relative_positions > 0 ? c->relative_positions : c->positions;
+    const int64_t far = c->relative_positions;
     const int64_t length = 2 * far + 1;
     const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n);
     const struct view v = heads_of(s, ARG_V, n);

@@ -205,6 +205,20 @@ static heed_status windows(struct config *c, heed_report *report)
     return HEED_OK;
 }
 
+/* DeBERTa's distances go as far as it says, or as there are positions. */
+static heed_status places(struct config *c, heed_report *report)
+{
+    if (!c->relative_attention && *c->relative)
+        return say(report, HEED_E_UNSUPPORTED, "pos_att_type", 0, 0,
+                   "pos_att_type without relative_attention");
+    if (c->relative_positions < 1)
+        c->relative_positions = c->positions;
+    if (c->relative_attention && (c->relative_positions < 1 || c->relative_positions > 1 << 16))
+        return say(report, HEED_E_VALUE, "max_position_embeddings", 1 << 16,
+                   c->relative_positions, "distances of 1 to 2^16 are wanted");
+    return HEED_OK;
+}
+
 /* Buckets for both sides, exact ones in the first half of each. */
 static heed_status distances(const struct parameters *p, heed_report *report)
 {
@@ -262,6 +276,8 @@ static heed_status consistent(struct parameters *p, heed_report *report)
                    "a gated activation of a %s", c->family);
     if (windows(c, report) < 0)
         return HEED_E_VALUE;
+    if (p->family->mechanism == SEES_DEBERTA)
+        return places(c, report);
     return distances(p, report);
 }
 

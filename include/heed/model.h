@@ -10,6 +10,14 @@
 
 #include <heed/heed.h>
 
+#if defined _WIN32
+#define HEED_MODEL_API
+#elif defined __GNUC__
+#define HEED_MODEL_API __attribute__((visibility("default")))
+#else
+#define HEED_MODEL_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -17,7 +25,7 @@ extern "C" {
 /**
  * @file model.h
  *
- * @section folder What a folder has
+ * @section model_folder What a folder has
  *
  * config.json, generation_config.json (optional), tokenizer.json (for the functions of texts), and
  * the weights: model.safetensors, or shards model-N-of-M.safetensors that
@@ -36,21 +44,25 @@ extern "C" {
  * function answers a status, and memory beyond their size + 16 MiB is taken for nothing but what a
  * caller asks for.
  *
- * @section bits Numerics
+ * @section model_bits Numerics
  *
  * States and logits have the same bits on every device that offers HEED_NUMERICS_EXACT, for every
  * number of threads, with other sequences beside them, and however many tokens a call takes; so
  * have generated ids. They differ from those of other programs by rounding errors.
  *
- * @section example Example
+ * @section model_example Example
  *
  * @code
+ * static int32_t ids[16384], summary[142];
+ * static char text[4096];
  * heed_model *model = NULL;
- * int32_t ids[142];
+ * uint64_t bytes = 0;
  * int64_t n = 0;
  *
  * if (heed_model_open(queue, "led-base-16384", NULL, &model, &why) < 0 ||
- *     heed_model_generate(model, queue, text, n_text, NULL, ids, 142, &n, &why) < 0)
+ *     heed_model_tokens(model, document, document_bytes, 0, ids, 16384, &n, &why) < 0 ||
+ *     heed_model_generate(model, queue, ids, n, NULL, summary, 142, &n, &why) < 0 ||
+ *     heed_model_text(model, summary, n, 0, text, sizeof text, &bytes, &why) < 0)
  *     fprintf(stderr, "%s: %s\n", why.field, why.message);
  * heed_model_close(model);
  * @endcode
@@ -102,7 +114,10 @@ typedef struct heed_model_options {
  * does not have are -1. */
 typedef struct heed_model_props {
     uint32_t size, decodes;    /**< decodes: 1, it has a decoder; 0. */
-    int64_t layers, decoder_layers, channels, vocabulary;
+    int64_t layers;            /**< Of the encoder. */
+    int64_t decoder_layers;    /**< 0 without a decoder. */
+    int64_t channels;          /**< Of a state. */
+    int64_t vocabulary;        /**< Ids are below it. */
     int64_t positions;         /**< The longest text, tokens; 2^31 - 1: any. */
     int64_t decoder_positions; /**< The longest generated sequence; 0 without a decoder. */
     uint64_t bytes;            /**< Weights on the device. */
@@ -132,7 +147,8 @@ enum {
 typedef struct heed_generate_options {
     uint32_t size, flags;      /**< HEED_GENERATE_*. */
     uint32_t beams, stopping;  /**< 1: the largest logit goes on; HEED_STOP_*. */
-    int64_t min_length, max_length;
+    int64_t min_length;        /**< No end before. */
+    int64_t max_length;        /**< An end at the latest. */
     int64_t no_repeat;         /**< Tokens of which no sequence stands twice; 0: any may. */
     double length_penalty;     /**< A score is the sum of logarithms over length^penalty; at most
                                     1000, either sign. */
@@ -314,19 +330,18 @@ typedef struct heed_model_memory_options {
  *   rows of the encoder do not see every key of the text, or the model has the relative positions
  *   of T5; HEED_E_NOMEM, HEED_E_DEVICE_NOMEM, and what devices answer.
  */
-HEED_API HEED_MUST_CHECK heed_status
+HEED_MODEL_API HEED_MUST_CHECK heed_status
 heed_model_memory_create(const heed_model *model, heed_queue *queue,
                          const heed_model_memory_options *options, heed_model_memory **out,
                          heed_report *report);
 
 /** Ends a memory that no call uses. NULL: does nothing. */
-HEED_API void heed_model_memory_destroy(heed_model_memory *memory);
+HEED_MODEL_API void heed_model_memory_destroy(heed_model_memory *memory);
 
 /** The memory has seen nothing again: for the next document. HEED_OK; HEED_E_NULL;
  * HEED_E_MISMATCH a queue of another device; HEED_E_NOMEM, and what devices answer. */
-HEED_API HEED_MUST_CHECK heed_status heed_model_memory_reset(heed_model_memory *memory,
-                                                             heed_queue *queue,
-                                                             heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_memory_reset(heed_model_memory *memory, heed_queue *queue, heed_report *report);
 
 /**
  * Puts states into a memory of HEED_MODEL_SALIENT, instead of those that were there.
@@ -349,11 +364,9 @@ HEED_API HEED_MUST_CHECK heed_status heed_model_memory_set(heed_model_memory *me
  *   HEED_E_MISMATCH and HEED_E_VALUE leave the memory as it was; what it holds after another error
  *   is unspecified until heed_model_memory_reset().
  */
-HEED_API HEED_MUST_CHECK heed_status heed_model_encode_with(const heed_model *model,
-                                                            heed_queue *queue,
-                                                            heed_model_memory *memory,
-                                                            const int32_t *ids, int64_t n,
-                                                            float *states, heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_encode_with(const heed_model *model, heed_queue *queue, heed_model_memory *memory,
+                       const int32_t *ids, int64_t n, float *states, heed_report *report);
 
 /**
  * heed_model_generate() after the next segment of a document. The generated ids do not go into the
@@ -362,13 +375,10 @@ HEED_API HEED_MUST_CHECK heed_status heed_model_encode_with(const heed_model *mo
  * @param memory as heed_model_encode_with() has it.
  * @return as heed_model_generate(), and as heed_model_encode_with() about the memory.
  */
-HEED_API HEED_MUST_CHECK heed_status heed_model_generate_with(const heed_model *model,
-                                                              heed_queue *queue,
-                                                              heed_model_memory *memory,
-                                                              const int32_t *ids, int64_t n,
-                                                              const heed_generate_options *options,
-                                                              int32_t *out, int64_t room,
-                                                              int64_t *n_out, heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_generate_with(const heed_model *model, heed_queue *queue, heed_model_memory *memory,
+                         const int32_t *ids, int64_t n, const heed_generate_options *options,
+                         int32_t *out, int64_t room, int64_t *n_out, heed_report *report);
 
 #ifdef __cplusplus
 }

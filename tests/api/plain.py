@@ -15,7 +15,6 @@ import re
 import sys
 
 # Where every build has the same files; which vendors' backends it has is an option.
-WITH_LIBRARY = "tools/model/"           # over libheed-model, which wants a library of Unicode
 FOLDERS = ("lib", "reference", "backends/cpu", "backends/device", "tools")
 
 
@@ -32,8 +31,9 @@ def of_tree(top, files):
         file = pathlib.Path(file).resolve()
         if top in file.parents:
             names.add(str(file.relative_to(top)))
+    # heed-model is over a library of its own.
     return {name for name in names if name.startswith(tuple(folder + "/" for folder in FOLDERS))
-            and not name.startswith(WITH_LIBRARY)}
+            and not name.startswith("tools/model/")}
 
 
 def main():

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the libraries export and import.
 
-symbols.py TOP [--shared FILE] [--static FILE] [--tile ISA=FILE]... [--assertions]
+symbols.py TOP [--shared FILE] [--static FILE] [--model FILE] [--tile ISA=FILE]... [--assertions]
 
-The shared library exports the names of lib/heed.map, which are those the headers declare. The
-static one defines no other global names than heed_*. No object calls what a library must not
+The shared library exports the names of lib/heed.map, which are those the headers declare, and that
+of models those of model/heed-model.map and heed/model.h. The static one defines no other global names than heed_*. No object calls what a library must not
 (abort, exit, stdio, the environment) or what would make bits depend on the C library (exp, ...):
 what may be imported is listed here. Objects compiled for one processor family define no global
 name that an object for another could be replaced by.
@@ -43,7 +43,8 @@ SPECIAL = {
         r"|mkdir|open(at)?(64)?|read|renameat|unlinkat|write)(\$\w+)?"),
 }
 ASSERTIONS = {"__assert_fail"}
-ALWAYS = {"_init", "_fini", "_edata", "_end", "__bss_start", "__gmon_start__", "HEED_0"}
+ALWAYS = {"_init", "_fini", "_edata", "_end", "__bss_start", "__gmon_start__", "HEED_0",
+          "HEED_MODEL_0"}
 
 
 def nm(*arguments):
@@ -61,16 +62,16 @@ def nm(*arguments):
     return rows
 
 
-def map_names(top):
-    text = re.sub(r"/\*.*?\*/", "", (top / "lib/heed.map").read_text(encoding="utf-8"), flags=re.S)
+def map_names(top, file="lib/heed.map"):
+    text = re.sub(r"/\*.*?\*/", "", (top / file).read_text(encoding="utf-8"), flags=re.S)
     return set(re.findall(r"\b(heed_\w+)\s*;", text))
 
 
-def declared_names(top):
+def declared_names(top, macro="HEED_API"):
     names = set()
     for path in (top / "include/heed").glob("*.h"):
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
-        names |= set(re.findall(r"HEED_API\b[^;{]*?\b(heed_\w+)\s*\(", text))
+        names |= set(re.findall(rf"\b{macro}\b[^;{{]*?\b(heed_\w+)\s*\(", text))
     return names
 
 
@@ -80,9 +81,9 @@ def difference(left, left_name, right, right_name):
                     for name in sorted(right - left)]
 
 
-def check_shared(path, names):
+def check_shared(path, names, file="lib/heed.map"):
     exported = {name for _, _, name in nm("-D", "--defined-only", path)} - ALWAYS
-    lines = difference(exported, path.name, names, "lib/heed.map")
+    lines = difference(exported, path.name, names, file)
     return lines + [f"{path.name} exports {name}" for name in sorted(exported)
                     if not name.startswith("heed_")]
 
@@ -109,6 +110,7 @@ def main():
     parser.add_argument("top", type=pathlib.Path)
     parser.add_argument("--shared", type=pathlib.Path)
     parser.add_argument("--static", type=pathlib.Path)
+    parser.add_argument("--model", type=pathlib.Path)
     parser.add_argument("--tile", action="append", default=[])
     parser.add_argument("--assertions", action="store_true")
     options = parser.parse_args()
@@ -117,6 +119,12 @@ def main():
     lines = difference(names, "lib/heed.map", declared_names(options.top), "include/heed")
     if options.shared:
         lines += check_shared(options.shared, names)
+    if options.model:
+        file = "model/heed-model.map"
+        own = map_names(options.top, file)
+        lines += difference(own, file, declared_names(options.top, "HEED_MODEL_API"),
+                            "include/heed")
+        lines += check_shared(options.model, own, file)
     if options.static:
         lines += check_static(options.static, options.assertions)
     for row in options.tile:

@@ -37,6 +37,7 @@ VENDORS = {
                "static CUdeviceptr q_ptr; static CUevent written; static CUfunction next;"
                "static void **parameters;"),
     "mpi.h": ("", "mpi.h", "static int64_t first, n_all;"),
+    "model.h": ("", None, "static char *document; static uint64_t document_bytes;"),
 }
 HEADERS = ("attn", "memory", "pool", "mechanisms", "programs")
 STRICT = ["-std=c17", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-Wno-unused-function",

@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 
-from stage import CC, expect, flags, installed, library_folder, run
+from stage import CC, expect, flags, installed, library_folder, pc_folder, run
 
 TEXT = ("The library reads long documents. Attention finds what belongs together. "
         "A window keeps the work small. The summary keeps the sentences that matter. "
@@ -41,6 +41,31 @@ int main(void)
 """
 
 
+MODEL = """
+#include <heed/model.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    heed_runtime *runtime;
+    heed_report why = { .size = sizeof why };
+    heed_device *device;
+    heed_queue *queue;
+    heed_model *model;
+
+    if (argc != 2 || heed_runtime_create(NULL, &runtime, NULL) < 0 ||
+        heed_device_find(runtime, "cpu", &device, NULL) < 0 ||
+        heed_queue_create(device, 0, &queue, NULL) < 0)
+        return 1;
+    printf("%s %s\\n", heed_status_name(heed_model_open(queue, argv[1], NULL, &model, &why)),
+           why.field);
+    heed_queue_destroy(queue);
+    heed_runtime_destroy(runtime);
+    return 0;
+}
+"""
+
+
 def check_files(prefix):
     names = {path.name for path in prefix.rglob("*")}
     for name in ("attn.h", "cuda.h", "heed.h", "opencl.h", "plugin.h", "heed.pc", "libheed.a",
@@ -48,7 +73,8 @@ def check_files(prefix):
                  "README.md", "guide.txt", "plugin.c", "minimal.c"):
         expect(name in names, f"not installed: {name}; there are {sorted(names)}")
     extra = [name for name in names if name.startswith("lib")
-             and not name.startswith(("libheed.", "libheed-mpi.")) and name not in ("lib", "libexec")]
+             and not name.startswith(("libheed.", "libheed-mpi.", "libheed-model."))
+             and name not in ("lib", "libexec")]
     expect(not extra, f"installed but private: {extra}")
 
 
@@ -140,6 +166,19 @@ def check_uninstalled(top, build, folder, wanted):
            "the program of the build folder prints another row")
 
 
+def check_model(prefix, folder):
+    """A program over heed/model.h, where libheed-model is installed."""
+    if not (pc_folder(prefix) / "heed-model.pc").is_file():
+        print("left out: there is no libheed-model")
+        return
+    source = folder / "model.c"
+    source.write_text(MODEL, encoding="utf-8")
+    run(*CC, *STRICT, source, "-o", folder / "model",
+        *flags(prefix, "--cflags", "--libs", package="heed-model"))
+    said = run(folder / "model", folder, env={"LD_LIBRARY_PATH": str(library_folder(prefix))})
+    expect(said == "HEED_E_NOT_FOUND config.json\n", f"heed-model.pc: {said}")
+
+
 def check_names(prefix):
     library = ctypes.CDLL(str(library_folder(prefix) / "libheed.so.0"))
     for operation in ("attn", "copy", "merge", "pool", "push", "select"):
@@ -159,6 +198,7 @@ def main():
         wanted = check_minimal(top, prefix, folder)
         tried = check_wholly_static(top, prefix, folder, wanted)
         check_summarize(top, prefix, folder)
+        check_model(prefix, folder)
         check_cxx(prefix, folder)
         check_uninstalled(top, build, folder, wanted)
     print(f"shared, static, and wholly static by {tried}: {wanted.strip()}")

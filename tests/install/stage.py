@@ -76,13 +76,15 @@ def pc_folder(prefix):
     return next(prefix.rglob("heed.pc")).parent
 
 
-def flags(prefix, *options):
+def flags(prefix, *options, package="heed"):
     """What pkg-config says; an old build folder has a heed.pc that cannot be moved."""
     pc = pc_folder(prefix)
+    # Of packages that want others those of the machine are read as well.
+    places = "PKG_CONFIG_LIBDIR" if package == "heed" else "PKG_CONFIG_PATH"
     define = [] if "pcfiledir" in (pc / "heed.pc").read_text("utf-8") else [
         f"--define-variable=prefix={prefix}"]
-    return shlex.split(run("pkg-config", *define, *options, "heed",
-                           env={"PKG_CONFIG_LIBDIR": str(pc)}))
+    return shlex.split(run("pkg-config", *define, *options, package,
+                           env={places: str(pc)}))
 
 
 def library_folder(prefix):

@@ -154,7 +154,7 @@ LOOP_TEST(environment_changes_no_bit_and_is_left_alone, place_count() * (int)CAS
         const int rounding = i % (int)ROUNDINGS, flush = i / (int)ROUNDINGS % FLUSHES;
         const int trap = i / (int)ROUNDINGS / FLUSHES;
 
-        if (!suite_turn((size_t)(i + _i), 5)) /* each of them meets many cases */
+        if (!suite_turn((size_t)(i + _i), 9)) /* each of them meets many cases */
             continue;
         for (uint32_t width = 1; width <= (_i < CASES ? 1 : 2); width++) {
             char how[96];

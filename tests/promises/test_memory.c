@@ -195,7 +195,7 @@ LOOP_TEST(plans_survive_each_failure, 2)
             const heed_executor one = width_of(1 + (uint32_t)c % 2);
             long long n;
 
-            if (!suite_turn(c + (size_t)(i + _i), 3) || !place_open(&p, place_name(i), &one))
+            if (!suite_turn(c + (size_t)(i + _i), 5) || !place_open(&p, place_name(i), &one))
                 continue;
             t.flags = i % 2 ? HEED_PLAN_OWN_WORKSPACE : 0;
             t.call = check_call;

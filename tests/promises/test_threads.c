@@ -64,7 +64,7 @@ LOOP_TEST(lanes_change_no_bit, CREWS)
 
         work_start(&w, c);
         for (int i = 1; i < place_count(); i++) {
-            if (suite_turn(c + (size_t)(_i + i), CREWS))
+            if (suite_turn(c + (size_t)(_i + i), 2 * CREWS))
                 widths_try(&w, place_name(i), _i);
         }
         work_finish(&w);
@@ -138,7 +138,7 @@ LOOP_TEST(workers_of_operations_change_no_bit, CREWS)
         struct op_work *w = op_work_start(c);
 
         for (int i = 1; i < place_count(); i++) {
-            if (suite_turn((size_t)(c + _i + i), CREWS))
+            if (suite_turn((size_t)(c + _i + i), 2 * CREWS))
                 operation_widths_try(w, place_name(i), _i);
         }
         op_work_finish(w);
