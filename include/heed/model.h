@@ -351,9 +351,9 @@ heed_model_memory_reset(heed_model_memory *memory, heed_queue *queue, heed_repor
  * @return HEED_OK; HEED_E_NULL; HEED_E_MISMATCH a queue of another device; HEED_E_UNSUPPORTED a
  *   memory of another kind; HEED_E_VALUE n is out of its range, and what devices answer.
  */
-HEED_API HEED_MUST_CHECK heed_status heed_model_memory_set(heed_model_memory *memory,
-                                                           heed_queue *queue, const float *states,
-                                                           int64_t n, heed_report *report);
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_memory_set(heed_model_memory *memory, heed_queue *queue, const float *states, int64_t n,
+                      heed_report *report);
 
 /**
  * heed_model_encode() of the next segment of a document. With a memory that has seen nothing the
