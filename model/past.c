@@ -72,7 +72,8 @@ heed_status past_open(const struct parameters *p, heed_queue *queue, struct past
     past->first = p->encoder.n_layers - past->layers;
     past->filled = 0;
     past->stride = COUNTS + bytes_of(past, past->rows) + bytes_of(past, past->old);
-    bytes = past->stride * (uint64_t)past->layers;
+    bytes = past->stride * (past->kind == PAST_SALIENT ? 1 : (uint64_t)past->layers);
+    past->stride = past->kind == PAST_SALIENT ? 0 : past->stride;
     status = heed_buf_create(p->device, bytes, &past->state, report);
     if (status < 0)
         return status;
@@ -89,6 +90,19 @@ heed_status past_clear(struct past *past, heed_queue *queue, heed_report *report
     for (int64_t i = 0; i < past->layers && status >= 0; i++)
         status = zero(past, queue, (uint64_t)i * past->stride, COUNTS, report);
     past->filled = 0;
+    return status;
+}
+
+heed_status past_set(struct past *past, heed_queue *queue, const float *rows, int64_t n,
+                     heed_report *report)
+{
+    heed_buf to = past->state;
+    heed_status status = HEED_OK;
+
+    to.offset += COUNTS;
+    if (n > 0)
+        status = heed_buf_write(queue, to, rows, 4 * (uint64_t)n * (uint64_t)past->model, report);
+    past->filled = status >= 0 ? n : 0;
     return status;
 }
 
@@ -217,6 +231,29 @@ static void see_compressive(struct sketch *s, const struct past *past, int64_t n
         layer_mechanism(s, &mechanism, q, o, keys, slots);
 }
 
+/* Section 3.2, key-value vectors: one softmax over the salient rows and the segment. */
+static void see_salient(struct sketch *s, const struct past *past, int64_t n)
+{
+    const int64_t m = past->filled;
+    const struct view q = heads_of(s, ARG_Q, n), o = heads_of(s, ARG_O, n);
+    const struct view keys[2][2] = {
+        { heads_of(s, ARG_K, n), heads_of(s, ARG_V, n) },
+        { heads_of(s, T_KEPT_K, m), heads_of(s, T_KEPT_V, m) },
+    };
+    const heed_salient_desc desc = {
+        .size = sizeof desc, .q = q.t, .o = o.t,
+        .text = { .k = keys[0][0].t, .v = keys[0][1].t },
+        .prefix = { .k = keys[1][0].t, .v = keys[1][1].t },
+    };
+    heed_mechanism mechanism = { .size = sizeof mechanism };
+
+    maps(s, ARG_KEPT, m, T_KEPT_K, T_KEPT_V);
+    if (s->draft.status >= 0)
+        s->draft.status = heed_salient(&desc, &mechanism, s->draft.report);
+    if (s->draft.status >= 0)
+        layer_mechanism(s, &mechanism, q, o, keys, NULL);
+}
+
 /* Equations 2 to 5. The rows are those before the maps; steps that follow change them. */
 static void keep_compressive(struct sketch *s, const struct past *past, struct view x)
 {
@@ -258,7 +295,7 @@ void past_read(struct sketch *s, const struct past *past, struct view rows)
     const int64_t n = rows.t.shape[2];
     const struct view answer = view_rows(T_ANSWER, 1, n, past->model);
 
-    if (!past->attentive || past->filled == 0)
+    if (past->kind != PAST_ATTENTIVE || past->filled == 0)
         return;
     ask(s, view_heads(rows, s->stack->heads), heads_of(s, ARG_KEPT, past->filled),
         view_heads(answer, s->stack->heads));
@@ -286,7 +323,7 @@ void past_keep(struct sketch *s, const struct past *past, int64_t n)
     const struct view memory = view_rows(ARG_KEPT, 1, m, d), sum = view_rows(T_ANSWER, 1, m, d);
     const struct view own = view_rows(T_SELF, 1, n, d);
 
-    if (!past->attentive)
+    if (past->kind != PAST_ATTENTIVE)
         return;
     layer_map(s, ROLE_O, view_rows(ARG_O, 1, n, d), HEED_ACT_NONE, NO_VIEW, own);
     if (past->filled == 0)
@@ -299,17 +336,20 @@ void past_keep(struct sketch *s, const struct past *past, int64_t n)
 
 void past_count(struct past *past, int64_t n)
 {
-    past->filled = rows_after(past, n);
+    if (past->kind == PAST_ATTENTIVE)
+        past->filled = rows_after(past, n);
 }
 
-/* ---- both ---- */
+/* ---- all ---- */
 
 void past_see(struct sketch *s, const struct past *past, const struct attention *a, struct view x)
 {
-    if (past->attentive) {
+    if (past->kind == PAST_COMPRESSIVE) {
+        see_compressive(s, past, x.t.shape[2]);
+        keep_compressive(s, past, x);
+    } else if (past->kind == PAST_SALIENT && past->filled > 0) {
+        see_salient(s, past, x.t.shape[2]);
+    } else {
         see(s, a, 0, x);
-        return;
     }
-    see_compressive(s, past, x.t.shape[2]);
-    keep_compressive(s, past, x);
 }

@@ -7,7 +7,7 @@
  * semantic self-segmentation). What a part knows of the others is a memory of those before, and the
  * sentences of the others that say most (Cao and Wang 2023: AWESOME).
  */
-#include "abstract.h"
+#include "part.h"
 
 #include "progress.h"
 
@@ -16,269 +16,7 @@
 
 #ifdef SUMMARIZE_MODEL
 
-#include <heed/model.h>
-
-enum { SUMMARY_IDS = 1 << 14, SPARE_TOKENS = 8 };
-
-/* What stands before sentences of other parts, and before the part (section 3.2). */
-static const char words_before[] = "Previous important sentences:",
-                  words_here[] = "Current chunk:", words_behind[] = "Next important sentences:";
-
-struct writer {
-    const struct options *options;
-    const struct document *doc;
-    heed_runtime *runtime;
-    heed_queue *queue;
-    heed_model *model;
-    heed_model_memory *memory;         /* NULL: parts know nothing of those before */
-    heed_model_props props;
-    const bool *salient;               /* NULL: nor of others */
-    int64_t before, behind;            /* how many sentences of others this part gets */
-    heed_report why;
-    char *text;                        /* of the part in the making */
-    size_t bytes, room;
-    int32_t *ids, *out;
-    int64_t n_ids, room_ids, read;     /* read: sentences of the parts before */
-    int parts;
-};
-
-static int failed(const struct writer *w)
-{
-    char line[sizeof(w->why.field) + sizeof(w->why.message) + 4];
-    const bool usage = w->why.status == HEED_E_NOMEM || w->why.status == HEED_E_DEVICE_NOMEM;
-
-    snprintf(line, sizeof(line), "%s%s%s", w->why.field, *w->why.field ? ": " : "",
-             w->why.message);
-    return complain(usage ? EXIT_FAILURE : EXIT_USAGE, line, NULL);
-}
-
-static int no_memory(void)
-{
-    return complain(EXIT_FAILURE, "not enough memory", NULL);
-}
-
-/* ---- the text of sentences -------------------------------------------------- */
-
-static bool room_for(struct writer *w, size_t more)
-{
-    size_t room = w->room ? w->room : 4096;
-    char *grown;
-
-    while (room - w->bytes < more && room < SIZE_MAX / 2)
-        room *= 2;
-    if (room == w->room)
-        return true;
-    grown = realloc(w->text, room);
-    if (!grown)
-        return false;
-    w->text = grown;
-    w->room = room;
-    return true;
-}
-
-/* White space becomes one space; what a terminal would obey has been left out of the text. */
-static bool add_range(struct writer *w, size_t begin, size_t end)
-{
-    bool space = w->bytes > 0;
-
-    if (!room_for(w, end - begin + 2))
-        return false;
-    for (size_t i = begin; i < end; i++) {
-        const char c = w->doc->text[i];
-
-        if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
-            space = w->bytes > 0;
-            continue;
-        }
-        if (space)
-            w->text[w->bytes++] = ' ';
-        space = false;
-        w->text[w->bytes++] = c;
-    }
-    return true;
-}
-
-static bool add_words(struct writer *w, const char *words)
-{
-    const size_t n = strlen(words);
-
-    if (!room_for(w, n + 1))
-        return false;
-    if (w->bytes > 0)
-        w->text[w->bytes++] = ' ';
-    memcpy(w->text + w->bytes, words, n);
-    w->bytes += n;
-    return true;
-}
-
-/* A speaker's name comes with each of his turns; `alone`: in any case. */
-static bool add_sentence(struct writer *w, int64_t i, bool alone)
-{
-    const struct sentence *const s = &w->doc->sentences[i];
-    const bool begins = alone || w->doc->sentences[i - 1].turn != s->turn;
-
-    if (begins && s->label_end > s->label_begin)
-        return add_range(w, s->label_begin, s->label_end) && add_range(w, s->begin, s->end);
-    return add_range(w, s->begin, s->end);
-}
-
-/* The ids of the text so far. */
-static int tokenize(struct writer *w)
-{
-    int64_t n = 0;
-
-    if (heed_model_tokens(w->model, w->text, w->bytes, 0, w->ids, w->room_ids, &n, &w->why) >= 0) {
-        w->n_ids = n;
-        return 0;
-    }
-    if (w->why.status != HEED_E_SHAPE)
-        return failed(w);
-    free(w->ids);
-    w->room_ids = n + n / 4;
-    w->ids = malloc((size_t)w->room_ids * sizeof(*w->ids));
-    if (!w->ids)
-        return no_memory();
-    if (heed_model_tokens(w->model, w->text, w->bytes, 0, w->ids, w->room_ids, &w->n_ids,
-                          &w->why) < 0)
-        return failed(w);
-    return 0;
-}
-
-/* Tokens of a text alone, and one more for what is between texts; negative: it failed. */
-static int64_t tokens_in(struct writer *w, const char *text, size_t bytes)
-{
-    int64_t n = 0;
-
-    if (heed_model_tokens(w->model, text, bytes, HEED_TOKENS_PLAIN, NULL, 0, &n, &w->why) < 0 &&
-        w->why.status != HEED_E_SHAPE)
-        return -1;
-    return n + 1;
-}
-
-static int64_t tokens_of(struct writer *w, int64_t i)
-{
-    const struct sentence *const s = &w->doc->sentences[i];
-    const size_t begin = s->label_end > s->label_begin ? s->label_begin : s->begin;
-
-    return tokens_in(w, w->doc->text + begin, s->end - begin);
-}
-
-/* ---- parts -------------------------------------------------------------------- */
-
-/* The sentence behind the part that begins at w->read and has at most `most` tokens; one at least.
- * Negative: a tokenizer that fails. */
-static int64_t part_end(struct writer *w, int64_t most)
-{
-    int64_t end = w->read, tokens = SPARE_TOKENS, border = -1;
-
-    for (; end < w->doc->n; end++) {
-        const int64_t more = tokens_of(w, end);
-
-        if (more < 0)
-            return -1;
-        if (end > w->read && tokens + more > most)
-            break;
-        if (end > w->read && w->doc->sentences[end].segment != w->doc->sentences[end - 1].segment &&
-            3 * tokens >= 2 * most)
-            border = end;
-        tokens += more;
-    }
-    return border > 0 && end < w->doc->n ? border : end;
-}
-
-/* ---- what parts get of others --------------------------------------------------- */
-
-/* The next salient sentence from i on, by `step`, before `end`; or `end`. */
-static int64_t salient_from(const struct writer *w, int64_t i, int64_t step, int64_t end)
-{
-    while (i != end && !w->salient[i])
-        i += step;
-    return i;
-}
-
-/* Sentences of other parts: the outermost first, one before and one behind the part in turn, until
- * one does not fit into the model's positions. Negative: a tokenizer that fails. */
-static int64_t choose_others(struct writer *w, int64_t end)
-{
-    int64_t front = salient_from(w, 0, 1, w->read);
-    int64_t back = salient_from(w, w->doc->n - 1, -1, end - 1);
-    int64_t left = w->props.positions - SPARE_TOKENS, more = 0;
-    const char *const words[3] = { words_before, words_here, words_behind };
-
-    w->before = w->behind = 0;
-    for (int i = 0; i < 3 && more >= 0; i++, left -= more)
-        more = tokens_in(w, words[i], strlen(words[i]));
-    for (int64_t i = w->read; i < end && more >= 0; i++, left -= more)
-        more = tokens_of(w, i);
-    while (more >= 0 && (front < w->read || back >= end)) {
-        const bool past = front < w->read && (w->before <= w->behind || back < end);
-
-        more = tokens_of(w, past ? front : back);
-        left -= more;
-        if (left < 0)
-            break;
-        if (past)
-            front = salient_from(w, front + 1, 1, w->read);
-        else
-            back = salient_from(w, back - 1, -1, end - 1);
-        w->before += past;
-        w->behind += !past;
-    }
-    return more;
-}
-
-/* `n` salient sentences from i on, below their words. */
-static bool add_others(struct writer *w, const char *words, int64_t i, int64_t n)
-{
-    bool good = n == 0 || add_words(w, words);
-
-    for (; good && n > 0; i++, n--) {
-        i = salient_from(w, i, 1, w->doc->n);
-        good = add_sentence(w, i, true);
-    }
-    return good;
-}
-
-/* The first of the last `n` salient sentences. */
-static int64_t last_others(const struct writer *w, int64_t n)
-{
-    int64_t i = w->doc->n;
-
-    for (; n > 0; n--)
-        i = salient_from(w, i - 1, -1, -1);
-    return i;
-}
-
-/* The text of a part, with the others that were chosen. */
-static bool add_part(struct writer *w, int64_t end)
-{
-    bool good = true;
-
-    w->bytes = 0;
-    if (w->before + w->behind > 0)
-        good = add_others(w, words_before, 0, w->before) && add_words(w, words_here);
-    for (int64_t i = w->read; i < end && good; i++)
-        good = add_sentence(w, i, i == w->read);
-    return good && add_others(w, words_behind, last_others(w, w->behind), w->behind);
-}
-
-/* The ids of a part. Sentences together may have more tokens than each alone: then fewer others. */
-static int read_part(struct writer *w, int64_t end)
-{
-    int status;
-
-    if (w->salient && choose_others(w, end) < 0)
-        return failed(w);
-    status = add_part(w, end) ? tokenize(w) : no_memory();
-    while (!status && w->n_ids > w->props.positions && w->before + w->behind > 0) {
-        if (w->behind >= w->before)
-            w->behind--;
-        else
-            w->before--;
-        status = add_part(w, end) ? tokenize(w) : no_memory();
-    }
-    return status;
-}
+enum { SUMMARY_IDS = 1 << 14 };
 
 /* ---- what is written -------------------------------------------------------------- */
 
@@ -298,15 +36,15 @@ static int write_about(struct writer *w, char **text)
 
     if (heed_model_generate_with(w->model, w->queue, w->memory, w->ids, w->n_ids, &options, w->out,
                                  SUMMARY_IDS, &n, &w->why) < 0)
-        return failed(w);
+        return writer_failed(w);
     if (heed_model_text(w->model, w->out, n, 0, NULL, 0, &bytes, &w->why) < 0 &&
         w->why.status != HEED_E_SHAPE)
-        return failed(w);
+        return writer_failed(w);
     *text = malloc(bytes + 1);
     if (!*text)
-        return no_memory();
+        return writer_no_memory();
     return heed_model_text(w->model, w->out, n, 0, *text, bytes + 1, &bytes, &w->why) < 0
-         ? failed(w) : 0;
+         ? writer_failed(w) : 0;
 }
 
 static void put_part(struct writer *w, const char *text, int64_t end)
@@ -335,8 +73,10 @@ static void put_part(struct writer *w, const char *text, int64_t end)
 static int write_part(struct writer *w, int64_t end)
 {
     char *text = NULL;
-    int status = read_part(w, end);
+    int status = part_read(w, end);
 
+    if (!status && w->kept)
+        status = recall_others(w, end);
     if (!status && w->n_ids > w->props.positions) {
         char line[160];
 
@@ -358,7 +98,7 @@ static int write_part(struct writer *w, int64_t end)
 
 static int write_all(struct writer *w)
 {
-    const int64_t most = w->props.positions - (w->salient ? w->props.positions / 4 : 0);
+    const int64_t most = w->props.positions - (w->salient && !w->kept ? w->props.positions / 4 : 0);
     int status = 0;
 
     if (w->options->json) {
@@ -369,7 +109,7 @@ static int write_all(struct writer *w)
     while (w->read < w->doc->n && !status) {
         const int64_t end = w->options->segments ? part_end(w, most) : w->doc->n;
 
-        status = end < 0 ? failed(w) : write_part(w, end);
+        status = end < 0 ? writer_failed(w) : write_part(w, end);
     }
     if (w->options->json && !status)
         fputs("]}\n", stdout);
@@ -396,20 +136,30 @@ static heed_status begin(struct writer *w)
     return status < 0 ? status : heed_model_info(w->model, &w->props);
 }
 
-/* The memory of --memory, empty. */
+/* What --memory and --salient keep, and what has no weights there. */
+static const struct remembering {
+    const char *name, *plain;
+    uint32_t kind;
+} ways[] = {
+    { "compressive", "no weights for a memory: it compresses by means", HEED_MODEL_COMPRESSIVE },
+    { "attentive", "no weights for a memory: its maps are the identity", HEED_MODEL_ATTENTIVE },
+    { "kv", "no weights for salient states: they are taken as they are", HEED_MODEL_SALIENT },
+};
+
+/* The memory of --memory or --salient kv. */
 static int remember(struct writer *w)
 {
-    const heed_model_memory_options options = {
-        .size = sizeof(options),
-        .kind = strcmp(w->options->memory, "attentive") == 0 ? HEED_MODEL_ATTENTIVE
-                                                             : HEED_MODEL_COMPRESSIVE
-    };
+    const char *const name = w->options->memory ? w->options->memory : w->options->salient;
+    heed_model_memory_options options = { .size = sizeof(options) };
+    const struct remembering *way = ways;
 
+    while (strcmp(way->name, name) != 0)
+        way++;
+    options.kind = way->kind;
     if (heed_model_memory_create(w->model, w->queue, &options, &w->memory, &w->why) < 0)
-        return failed(w);
-    complain(0, "the model",
-             "no weights for a memory: it compresses by means and maps by the identity");
-    return 0;
+        return writer_failed(w);
+    complain(0, "the model", way->plain);
+    return way->kind == HEED_MODEL_SALIENT ? recall_all(w) : 0;
 }
 
 int abstract_write(const struct options *o, const struct document *doc, const bool *salient)
@@ -420,10 +170,10 @@ int abstract_write(const struct options *o, const struct document *doc, const bo
 
     progress_enter(PROGRESS_WRITE);
     w.out = malloc(SUMMARY_IDS * sizeof(*w.out));
-    status = !w.out ? no_memory() : begin(&w) < 0 ? failed(&w) : 0;
+    status = !w.out ? writer_no_memory() : begin(&w) < 0 ? writer_failed(&w) : 0;
     if (!status && !w.props.decodes)
         status = complain(EXIT_USAGE, w.props.family, "a model without a decoder writes nothing");
-    if (!status && o->memory)
+    if (!status && (o->memory || (o->salient && strcmp(o->salient, "kv") == 0)))
         status = remember(&w);
     if (!status)
         status = write_all(&w);
@@ -433,6 +183,9 @@ int abstract_write(const struct options *o, const struct document *doc, const bo
     heed_runtime_destroy(w.runtime);
     free(w.text);
     free(w.ids);
+    free(w.kept);
+    free(w.states);
+    free(w.rows);
     free(w.out);
     return status;
 }

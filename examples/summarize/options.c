@@ -149,7 +149,7 @@ static const char *take_memory(struct options *o, const char *value)
 static const char *take_salient(struct options *o, const char *value)
 {
     o->salient = value;
-    return strcmp(value, "text") == 0 ? NULL : "text";
+    return strcmp(value, "text") == 0 || strcmp(value, "kv") == 0 ? NULL : "text or kv";
 }
 
 static const char *take_format(struct options *o, const char *value)
@@ -192,8 +192,8 @@ static const struct option table[] = {
       "however long FILE is, instead of one of its begin", PUT(segments) },
     { "--memory", "KIND", "with --segments: what the model keeps of the parts before, compressive\n"
       "or attentive, of constant size", TAKE(take_memory) },
-    { "--salient", "FORM", "with --segments: to each part what says most in the others, as text,\n"
-      "the only FORM", TAKE(take_salient) },
+    { "--salient", "FORM", "with --segments: to each part what says most in the others, as text\n"
+      "or as keys and values (kv)", TAKE(take_salient) },
     { "--format", "FORMAT", "how FILE is read, by the list below; default what it looks like",
       TAKE(take_format) },
     { "--language", "CODE", "its language, by the list below; default what it looks like",
@@ -372,6 +372,8 @@ static int check_model(const struct options *o)
         return complain_of("--segments", "--model DIR beside it", NULL);
     if (!o->segments && (o->memory || o->salient))
         return complain_of(o->memory ? "--memory" : "--salient", "--segments beside it", NULL);
+    if (o->memory && o->salient && strcmp(o->salient, "kv") == 0)
+        return complain_of("--memory", "no --salient kv beside it", o->memory);
     if (!o->model)
         return 0;
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)

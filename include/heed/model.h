@@ -269,10 +269,10 @@ heed_model_generate(const heed_model *model, heed_queue *queue, const int32_t *i
 /* ---- documents, segment by segment ---- */
 
 /**
- * What an encoder keeps of the segments of a document that it has read: of constant size, however
- * long the document is. The last layers see it while they encode the next segment, and then take
- * that up (Cao and Wang 2023, AWESOME, section 3.1). It belongs to a model, and is destroyed before
- * the model is closed. One call at a time uses it, on any thread.
+ * What an encoder keeps of other segments of a document: of constant size, however long the
+ * document is. The last layers see it while they encode a segment (Cao and Wang 2023, AWESOME). It
+ * belongs to a model, and is destroyed before the model is closed. One call at a time uses it, on
+ * any thread.
  */
 typedef struct heed_model_memory heed_model_memory;
 
@@ -291,28 +291,34 @@ typedef struct heed_model_memory heed_model_memory;
  *                  what the layer's attention adds to its rows: M = G tanh(M + S) + (1 - G) M,
  *                  G = sigmoid(M + S) (equations 9 to 12). The first segment of n rows sees no M;
  *                  M begins as the means of every ceil(n / rows) rows of its H_self.
+ *     SALIENT      P [p][d], p <= rows: states of chosen tokens of other segments, as
+ *                  heed_model_encode() gives them. heed_model_memory_set() puts them there, and no
+ *                  segment changes them. Keys and values of the layer are the maps of P and H, in
+ *                  one softmax (section 3.2, key-value vectors).
  *
- * No checkpoint has weights for this, so what the paper learns is fixed: compression is the mean,
- * and the maps of the attentive memory and of its attention are the identity. The decoder keeps
+ * The first two are of section 3.1: what segments were read before. No checkpoint has weights for
+ * any of this, so what the paper learns is fixed: compression is the mean, and the maps of the
+ * attentive memory, of its attention and of salient states are the identity. The decoder keeps
  * nothing.
  */
 enum {
     HEED_MODEL_COMPRESSIVE = 0,
-    HEED_MODEL_ATTENTIVE
+    HEED_MODEL_ATTENTIVE,
+    HEED_MODEL_SALIENT
 };
 
 /** How a memory is made. Zero is the default everywhere. */
 typedef struct heed_model_memory_options {
     uint32_t size, flags;      /**< flags: 0, none exists yet. */
-    uint32_t kind, reserved;   /**< HEED_MODEL_COMPRESSIVE or HEED_MODEL_ATTENTIVE. */
+    uint32_t kind, reserved;   /**< HEED_MODEL_COMPRESSIVE, _ATTENTIVE or _SALIENT. */
     int64_t rows;              /**< 2 to 2^20; 0: 1024. */
-    int64_t ratio;             /**< Rows of a mean, 1 to 2^20; 0: 5. ATTENTIVE: 0. */
+    int64_t ratio;             /**< COMPRESSIVE: rows of a mean, 1 to 2^20; 0: 5. Else 0. */
     int64_t layers;            /**< The last ones of the encoder; 0: 3, or all of fewer. */
 } heed_model_memory_options;
 
 /**
- * Makes a memory that has seen nothing: rows * channels numbers for each of its layers, in memory
- * of the device.
+ * Makes a memory that has seen nothing: rows * channels numbers for each of its layers (SALIENT:
+ * once) in memory of the device.
  *
  * @param queue   of the model's device.
  * @param options NULL: all defaults.
@@ -338,10 +344,22 @@ HEED_MODEL_API HEED_MUST_CHECK heed_status
 heed_model_memory_reset(heed_model_memory *memory, heed_queue *queue, heed_report *report);
 
 /**
+ * Puts states into a memory of HEED_MODEL_SALIENT, instead of those that were there.
+ *
+ * @param states [n][channels], memory of the host, copied.
+ * @param n      0 to `rows`.
+ * @return HEED_OK; HEED_E_NULL; HEED_E_MISMATCH a queue of another device; HEED_E_UNSUPPORTED a
+ *   memory of another kind; HEED_E_VALUE n is out of its range, and what devices answer.
+ */
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_memory_set(heed_model_memory *memory, heed_queue *queue, const float *states, int64_t n,
+                      heed_report *report);
+
+/**
  * heed_model_encode() of the next segment of a document. With a memory that has seen nothing the
  * states have the bits of heed_model_encode(); all have the same bits on every device, as above.
  *
- * @param memory NULL: as heed_model_encode(). It takes the segment up.
+ * @param memory NULL: as heed_model_encode(). It takes the segment up, but with SALIENT.
  * @return as heed_model_encode(); HEED_E_MISMATCH also for a memory of another model. HEED_E_NULL,
  *   HEED_E_MISMATCH and HEED_E_VALUE leave the memory as it was; what it holds after another error
  *   is unspecified until heed_model_memory_reset().

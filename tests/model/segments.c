@@ -3,7 +3,8 @@
  *
  * segments FOLDER DEVICE THREADS KIND ROWS RATIO LAYERS: does what lines of standard input say,
  * with one memory, and writes a line for each: "encode ID...", "generate ID..." see the memory,
- * "states ID...", "write ID..." do not; "reset". tests/model/segments.py compares all of that.
+ * "states ID...", "write ID..." do not; "set FIRST END ID..." keeps these rows of the states of a
+ * text; "reset". tests/model/segments.py compares all of that.
  */
 #include <heed/model.h>
 
@@ -27,13 +28,20 @@ static int64_t number(const char *text)
     return strtoll(text, NULL, 10);
 }
 
+/* HEED_MODEL_*; what is none is refused. */
+static uint32_t kind_of(const char *name)
+{
+    return strcmp(name, "compressive") == 0 ? HEED_MODEL_COMPRESSIVE
+         : strcmp(name, "attentive") == 0 ? HEED_MODEL_ATTENTIVE
+         : strcmp(name, "salient") == 0 ? HEED_MODEL_SALIENT : UINT32_MAX;
+}
+
 static heed_status begin(struct session *s, char **argv)
 {
     const heed_executor executor = { .size = sizeof executor, .width = (uint32_t)number(argv[3]) };
     const heed_runtime_desc desc = { .size = sizeof desc, .executor = &executor };
     const heed_model_memory_options options = {
-        .size = sizeof options,
-        .kind = strcmp(argv[4], "attentive") == 0 ? HEED_MODEL_ATTENTIVE : HEED_MODEL_COMPRESSIVE,
+        .size = sizeof options, .kind = kind_of(argv[4]),
         .rows = number(argv[5]), .ratio = number(argv[6]), .layers = number(argv[7]),
     };
     heed_device *device;
@@ -67,6 +75,21 @@ static heed_status encode(struct session *s, heed_model_memory *memory, const in
     return status;
 }
 
+static heed_status set(struct session *s, const int32_t *numbers, int64_t n)
+{
+    float *states = malloc((size_t)(n * s->props.channels) * sizeof *states);
+    heed_status status = HEED_E_NOMEM;
+
+    if (states)
+        status = heed_model_encode(s->model, s->queue, numbers + 2, n - 2, states, &s->why);
+    if (status >= 0)
+        status = heed_model_memory_set(s->memory, s->queue,
+                                       states + numbers[0] * s->props.channels,
+                                       numbers[1] - numbers[0], &s->why);
+    free(states);
+    return status;
+}
+
 static heed_status generate(struct session *s, heed_model_memory *memory, const int32_t *ids,
                             int64_t n)
 {
@@ -92,6 +115,8 @@ static heed_status obey(struct session *s, char *line)
         ids[n++] = (int32_t)number(word);
     if (strcmp(command, "encode") == 0)
         return encode(s, s->memory, ids, n);
+    if (strcmp(command, "set") == 0 && n > 2)
+        return set(s, ids, n);
     if (strcmp(command, "states") == 0)
         return encode(s, NULL, ids, n);
     if (strcmp(command, "generate") == 0)
