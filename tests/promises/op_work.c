@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAWN = 12, DRAWN_FIRST = 2, LINES_FIRST = 24, WORK = 1 << 20, DESC = 2048 };
+enum { DRAWN = 12, DRAWN_FIRST = 2, LINES_FIRST = 16, WORK = 1 << 20, DESC = 2048 };
 
 struct op_work {
     const struct cf_op *op;
