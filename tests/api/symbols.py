@@ -3,10 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the libraries export and import.
 
-symbols.py TOP [--shared FILE] [--static FILE] [--model FILE] [--tile ISA=FILE]... [--assertions]
+symbols.py TOP [--shared FILE] [--static FILE] [--model FILE] [--static-model FILE]
+    [--tile ISA=FILE]... [--assertions]
 
 The shared library exports the names of lib/heed.map, which are those the headers declare, and that
-of models those of model/heed-model.map and heed/model.h. The static one defines no other global names than heed_*. No object calls what a library must not
+of models those of model/heed-model.map and heed/model.h. The static ones define no other global names
+than heed_*. No object calls what a library must not
 (abort, exit, stdio, the environment) or what would make bits depend on the C library (exp, ...):
 what may be imported is listed here. Objects compiled for one processor family define no global
 name that an object for another could be replaced by.
@@ -100,6 +102,12 @@ def check_static(path, assertions):
     return lines
 
 
+def check_names(path):
+    return [f"{path.name}: {member} defines {name}: model/names.h"
+            for member, _, name in nm("-g", "--defined-only", path)
+            if not name.startswith("heed_")]
+
+
 def check_tile(isa, path):
     return [f"{path.name}: {name} does not end with _{isa}"
             for _, _, name in nm("-g", "--defined-only", path) if not name.endswith("_" + isa)]
@@ -111,6 +119,7 @@ def main():
     parser.add_argument("--shared", type=pathlib.Path)
     parser.add_argument("--static", type=pathlib.Path)
     parser.add_argument("--model", type=pathlib.Path)
+    parser.add_argument("--static-model", type=pathlib.Path)
     parser.add_argument("--tile", action="append", default=[])
     parser.add_argument("--assertions", action="store_true")
     options = parser.parse_args()
@@ -127,6 +136,8 @@ def main():
         lines += check_shared(options.model, own, file)
     if options.static:
         lines += check_static(options.static, options.assertions)
+    if options.static_model:
+        lines += check_names(options.static_model)
     for row in options.tile:
         isa, path = row.split("=", 1)
         lines += check_tile(isa, pathlib.Path(path))
