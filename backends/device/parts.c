@@ -65,7 +65,8 @@ bool heed_group_few(const struct heed_plan *plan, const struct heed_device_trait
         return false;
     if (traits->group_rows < 64 && heed_plan_large(plan, traits) && may_have_scales(attn))
         return false;
-    if (strips * chunks * few_bytes(attn->d_v) > HEED_TUNE_GROUP_CHUNKS_BYTES)
+    /* Also where there are no rows: a part has to be one that can be counted. */
+    if ((strips > 1 ? strips : 1) * chunks * few_bytes(attn->d_v) > HEED_TUNE_GROUP_CHUNKS_BYTES)
         return false;
     return rows <= HEED_TUNE_FEW_ROWS ||
            (rows <= HEED_TUNE_FEW_ROWS_MOST && many < HEED_TUNE_FEW_STRIPS);
