@@ -39,7 +39,8 @@ def weights(tensors, kind):
     projection to logits, and tokens where the type has no blocks."""
     def becomes(name, x):
         part = name.split(".")[-2]
-        if x.ndim != 2 or part in ("positions", "types", "table", "side_table"):
+        if x.ndim != 2 or part in ("positions", "types", "table", "side_table",
+                                    "places", "globals"):
             return False
         return part != "tokens" or kind in ("f16", "bf16")
     return {name: matrix(x, kind) if becomes(name, x) else x for name, x in tensors.items()}
