@@ -36,10 +36,15 @@ static bool sparsity_named(const char *name, uint32_t *to)
 /* ---- of the checkpoint ---- */
 
 /* LSG's models say BART or BERT, and have one word more (Condevaux and Harispe 2022). */
-static heed_status own_lsg(const struct config *c, struct attention *a, heed_report *report)
+static heed_status own_lsg(const struct parameters *p, struct attention *a, heed_report *report)
 {
+    const struct param *const table = &p->encoder.of[ROLE_GLOBALS].weight;
+    const struct config *const c = &p->config;
     const bool off = c->sparse_block == 0 || c->factor == 0;
 
+    if (!table->t.ndim || p->family->mechanism != SEES_ALL)
+        return say(report, HEED_E_UNSUPPORTED, "base_model_prefix", 0, 0, "LSG of a %s",
+                   p->family->name);
     if (!sparsity_named(off ? "none" : c->sparsity, &a->sparsity))
         return say(report, HEED_E_UNSUPPORTED, "sparsity_type", 0, 0,
                    "sparse keys by %s: a hash by random numbers is no part of a checkpoint",
@@ -51,8 +56,8 @@ static heed_status own_lsg(const struct config *c, struct attention *a, heed_rep
     a->sparse_block = off ? 0 : c->sparse_block > 0 ? c->sparse_block : 128;
     a->factor = off ? 1 : c->factor;
     a->rows = c->globals < 1 ? 1 : c->globals > OWN_ROWS ? OWN_ROWS : c->globals;
-    a->shown = c->pass_global;
-    a->pooled = !c->pass_global && c->pool_with_global;
+    a->shown = c->pass_global && p->family->decoder;
+    a->pooled = !a->shown && c->pool_with_global;
     return HEED_OK;
 }
 
@@ -68,7 +73,7 @@ heed_status attention_own(const struct parameters *p, struct attention *out, hee
     if (a.mechanism == SEES_BIGBIRD && strcmp(c->attention, "original_full") == 0)
         a.mechanism = SEES_ALL;
     if (c->lsg)
-        status = own_lsg(c, &a, report);
+        status = own_lsg(p, &a, report);
     if (status >= 0)
         *out = a;
     return status;
@@ -131,7 +136,7 @@ static bool lsg(const char **at, struct attention *a)
     a->block = 128;
     a->factor = 2;
     a->rows = 1;
-    a->made = a->shown = true;
+    a->made = true;
     if (**at == ':') {
         ++*at;
         if (!word(at, name, sizeof name))
@@ -200,6 +205,8 @@ heed_status attention_parse(const struct parameters *p, const struct tokenizer *
                    "the relative positions of a %s are part of its attention", p->family->name);
     a.first = token(p, tokenizer, firsts);
     a.mask = token(p, tokenizer, masks);
+    a.shown = a.made && p->family->decoder;
+    a.pooled = a.made && !a.shown;
     if (a.made && (a.first < 0 || a.mask < 0))
         return say(report, HEED_E_VALUE, "bos_token_id", 0, -1, "no token begins texts");
     *out = a;

@@ -397,8 +397,29 @@ const struct weight *checkpoint_find(const struct checkpoint *c, const char *nam
     return NULL;
 }
 
+/* Files are little-endian; elements have the order of the machine. */
+static void turn(unsigned char *bytes, int64_t n, int64_t element)
+{
+    const uint16_t one = 1;
+    unsigned char first;
+
+    memcpy(&first, &one, 1);
+    for (int64_t i = 0; first == 0 && i < n; i += element)
+        for (int64_t k = 0; k < element / 2; k++) {
+            const unsigned char other = bytes[i + k];
+
+            bytes[i + k] = bytes[i + element - 1 - k];
+            bytes[i + element - 1 - k] = other;
+        }
+}
+
 heed_status checkpoint_read(const struct checkpoint *c, const struct weight *weight, void *to,
                             heed_report *report)
 {
-    return file_read(&c->files[weight->file], weight->begin, weight->bytes, to, report);
+    heed_status status = file_read(&c->files[weight->file], weight->begin, weight->bytes, to,
+                                   report);
+
+    if (status >= 0)
+        turn(to, weight->bytes, weight->dtype == HEED_F32 ? 4 : 2);
+    return status;
 }

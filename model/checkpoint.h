@@ -47,7 +47,7 @@ bool checkpoint_shards(struct json *j, long *of);
 /* NULL: there is none of this name. */
 const struct weight *checkpoint_find(const struct checkpoint *checkpoint, const char *name);
 
-/* The weight->bytes bytes of a tensor, as they are stored. */
+/* The weight->bytes bytes of a tensor of a type of heed's, in the order of the machine. */
 heed_status checkpoint_read(const struct checkpoint *checkpoint, const struct weight *weight,
                             void *to, heed_report *report);
 

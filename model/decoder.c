@@ -203,8 +203,7 @@ static heed_status cross(struct decoder *dec, heed_buf states, int64_t n, heed_r
 heed_status decoder_check(const struct parameters *p, const int32_t *ids, int64_t n,
                           heed_report *report)
 {
-    const struct param *const places = &p->decoder.of[ROLE_POSITIONS].weight;
-    const int64_t room = places->t.ndim ? places->t.shape[0] - p->family->first_position : 1 << 20;
+    const int64_t room = weights_positions(p, &p->decoder);
 
     if (n < 1 || n > room)
         return say(report, HEED_E_VALUE, "m", room, n, "%lld tokens: 1 to %lld", (long long)n,

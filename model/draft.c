@@ -138,8 +138,8 @@ void draft_norm(struct draft *draft, uint32_t kind, double eps, struct view x, s
     draft_step(draft, "norm", desc, args);
 }
 
-void draft_multiply(struct draft *draft, uint32_t act, struct view x, struct view factor,
-                    struct view y)
+void draft_act(struct draft *draft, uint32_t act, struct view x, struct view factor,
+               struct view add, struct view y)
 {
     heed_act_desc *desc = draft_memory(draft, sizeof *desc);
     heed_act_args *args = draft_memory(draft, sizeof *args);
@@ -147,22 +147,8 @@ void draft_multiply(struct draft *draft, uint32_t act, struct view x, struct vie
     if (!args)
         return;
     *desc = (heed_act_desc){ .size = sizeof *desc, .kind = act, .x = x.t, .factor = factor.t,
-                             .y = y.t };
+                             .add = add.t, .y = y.t };
     *args = (heed_act_args){ .size = sizeof *args, .x = place(x), .factor = place(factor),
-                             .y = place(y) };
-    draft_step(draft, "act", desc, args);
-}
-
-void draft_add(struct draft *draft, struct view x, struct view add, struct view y)
-{
-    heed_act_desc *desc = draft_memory(draft, sizeof *desc);
-    heed_act_args *args = draft_memory(draft, sizeof *args);
-
-    if (!args)
-        return;
-    *desc = (heed_act_desc){ .size = sizeof *desc, .kind = HEED_ACT_NONE, .x = x.t, .add = add.t,
-                             .y = y.t };
-    *args = (heed_act_args){ .size = sizeof *args, .x = place(x), .add = place(add),
-                             .y = place(y) };
+                             .add = place(add), .y = place(y) };
     draft_step(draft, "act", desc, args);
 }

@@ -54,8 +54,9 @@ void draft_linear(struct draft *draft, struct view x, struct view w, struct view
                   uint32_t act, struct view add, struct view y);
 void draft_norm(struct draft *draft, uint32_t kind, double eps, struct view x, struct view weight,
                 struct view bias, struct view y);
-void draft_add(struct draft *draft, struct view x, struct view add, struct view y);
-void draft_multiply(struct draft *draft, uint32_t act, struct view x, struct view factor,
-                    struct view y);
+
+/* y = act(x) * factor + add, where NO_VIEW is a factor of 1, or adds nothing. */
+void draft_act(struct draft *draft, uint32_t act, struct view x, struct view factor,
+               struct view add, struct view y);
 
 #endif

@@ -63,8 +63,7 @@ static struct view part_of(const struct sketch *s, uint32_t array, int64_t n)
 /* Norms of rows of the encoder's own and of the text. */
 static void first_norms(struct sketch *s, struct view rows, int64_t own, struct view x)
 {
-    const bool apart = s->stack->names->parts[ROLE_SIDE_NORM] != NULL &&
-                       s->p->family->mechanism == SEES_PEGASUS_X;
+    const bool apart = s->stack->names->parts[ROLE_SIDE_NORM] != NULL;
     const int64_t n = rows.t.shape[2] - own;
 
     if (own > 0)
@@ -272,18 +271,10 @@ static heed_status embed(const struct pass *pass, const int32_t *ids, const int3
     return status;
 }
 
-/* How many positions the encoder has for tokens. */
-static int64_t positions_of(const struct parameters *p)
-{
-    const struct param *const table = &p->encoder.of[ROLE_POSITIONS].weight;
-
-    return table->t.ndim ? table->t.shape[0] - p->family->first_position : INT32_MAX;
-}
-
 /* Ids of a text, whose positions begin anew where there are no more. */
 static heed_status embed_text(const struct pass *pass, const int32_t *ids)
 {
-    const int64_t room = positions_of(pass->p);
+    const int64_t room = weights_positions(pass->p, &pass->p->encoder);
     heed_status status;
     int32_t *places;
 
@@ -327,7 +318,7 @@ static heed_status move_rows(const struct pass *pass, uint32_t dtype, heed_buf f
 
     x.t.dtype = dtype;
     draft_begin(&draft, 2, 0, pass->report);
-    draft_multiply(&draft, HEED_ACT_NONE, x, NO_VIEW, y);
+    draft_act(&draft, HEED_ACT_NONE, x, NO_VIEW, NO_VIEW, y);
     return run_draft(pass, &draft, at);
 }
 
@@ -357,7 +348,7 @@ static heed_status own_from_table(const struct pass *pass)
 static heed_status own_made(const struct pass *pass)
 {
     int32_t ids[OWN_ROWS], places[OWN_ROWS];
-    const int64_t room = positions_of(pass->p);
+    const int64_t room = weights_positions(pass->p, &pass->p->encoder);
 
     for (int64_t i = 0; i < pass->a->rows; i++) {
         const int64_t place = i * OWN_STEP;
@@ -413,7 +404,7 @@ static heed_status run_end(const struct pass *pass)
 heed_status encoder_check(const struct parameters *p, const struct attention *attention,
                           const int32_t *ids, int64_t n, heed_report *report)
 {
-    const int64_t room = attention->repeated ? INT32_MAX / 2 : positions_of(p);
+    const int64_t room = attention->repeated ? TOKENS_MOST : weights_positions(p, &p->encoder);
 
     if (n < 1 || n > room)
         return say(report, HEED_E_VALUE, "n", room, n,

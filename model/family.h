@@ -19,7 +19,7 @@ enum layer_role {
     ROLE_GLOBAL_Q,             /* Of the global tokens of Longformer. */
     ROLE_GLOBAL_K,
     ROLE_GLOBAL_V,
-    ROLE_SIDE_NORM,            /* Of the sums of LongT5, of the global tokens of Pegasus-X. */
+    ROLE_SIDE_NORM,            /* Of the sums of LongT5, of the own rows of Pegasus-X. */
     ROLE_PLACES_K,             /* Of DeBERTa's relative positions. */
     ROLE_PLACES_Q,
     ROLE_CROSS_Q,
@@ -54,6 +54,7 @@ enum extent { OF_NONE, OF_MODEL, OF_INNER, OF_HIDDEN, OF_VOCAB, OF_BUCKETS, OF_H
 /* The extents of a weight; those of its bias are `rows`. */
 struct role {
     enum extent rows, columns;
+    bool attends;              /* A map of attention. */
 };
 extern const struct role layer_roles[LAYER_ROLES], stack_roles[STACK_ROLES];
 

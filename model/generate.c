@@ -285,8 +285,7 @@ static heed_status greedy(struct beams *b, bool *more, heed_report *report)
 heed_status generate_check(const struct parameters *p, const struct search *s,
                            heed_report *report)
 {
-    const struct param *const places = &p->decoder.of[ROLE_POSITIONS].weight;
-    const int64_t room = places->t.ndim ? places->t.shape[0] - p->family->first_position : 1 << 20;
+    const int64_t room = weights_positions(p, &p->decoder);
     const struct {
         const char *name;
         int64_t id;

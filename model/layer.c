@@ -51,7 +51,7 @@ static void hidden_slice(struct sketch *s, struct view x)
     if (s->p->gated) {
         layer_map(s, ROLE_UP, first ? normed : x, HEED_ACT_NONE, NO_VIEW, up);
         layer_map(s, ROLE_GATE, first ? normed : x, HEED_ACT_NONE, NO_VIEW, gate);
-        draft_multiply(&s->draft, s->p->act, up, gate, up);
+        draft_act(&s->draft, s->p->act, up, gate, NO_VIEW, up);
     } else {
         layer_map(s, ROLE_UP, first ? normed : x, s->p->act, NO_VIEW, up);
     }
@@ -71,7 +71,7 @@ void layer_hidden(struct sketch *s, struct view x)
 /* ---- attention ---- */
 
 /* What the step of an attention points to. */
-struct attention {
+struct attending {
     heed_attn_desc desc;
     heed_attn_args args;
     heed_source source;
@@ -86,7 +86,7 @@ static heed_buf place(struct view view)
     return heed_program_array(view.array, view.offset);
 }
 
-static uint32_t slot(struct attention *a, heed_tensor t, const void *data, struct view view)
+static uint32_t slot(struct attending *a, heed_tensor t, const void *data, struct view view)
 {
     a->slots[a->desc.n_slots] = (heed_slot){ t, data };
     if (!data)
@@ -94,7 +94,7 @@ static uint32_t slot(struct attention *a, heed_tensor t, const void *data, struc
     return ++a->desc.n_slots;
 }
 
-static void table_bias(struct attention *a, const struct seeing *seeing)
+static void table_bias(struct attending *a, const struct seeing *seeing)
 {
     struct view table = seeing->table;
     const int64_t heads = table.t.shape[1], buckets = table.t.shape[0];
@@ -115,7 +115,7 @@ static void table_bias(struct attention *a, const struct seeing *seeing)
 
 void layer_attend(struct sketch *s, const struct seeing *seeing)
 {
-    struct attention *a = draft_memory(&s->draft, sizeof *a);
+    struct attending *a = draft_memory(&s->draft, sizeof *a);
 
     if (!a)
         return;

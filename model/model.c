@@ -64,11 +64,12 @@ heed_status heed_model_open(heed_queue *queue, const char *folder,
                                  &model->attention, report);
     else if (status >= 0)
         status = attention_own(&model->p, &model->attention, report);
-    if (status < 0)
+    if (status < 0) {
         heed_model_close(model);
-    else
-        *out = model;
-    return status;
+        return status;
+    }
+    *out = model;
+    return say_done(report);
 }
 
 void heed_model_close(heed_model *model)
@@ -84,8 +85,6 @@ heed_status heed_model_info(const heed_model *model, heed_model_props *props)
 {
     const struct parameters *const p = model ? &model->p : NULL;
     heed_model_props full = { .size = sizeof full };
-    const struct param *places;
-    int64_t room;
 
     if (!model || !props)
         return HEED_E_NULL;
@@ -97,13 +96,8 @@ heed_status heed_model_info(const heed_model *model, heed_model_props *props)
     full.decoder_layers = p->decoder.n_layers;
     full.channels = p->config.model;
     full.vocabulary = p->config.vocab;
-    places = &p->encoder.of[ROLE_POSITIONS].weight;
-    room = places->t.ndim && !model->attention.repeated
-         ? places->t.shape[0] - p->family->first_position : INT32_MAX;
-    full.positions = room;
-    places = &p->decoder.of[ROLE_POSITIONS].weight;
-    room = places->t.ndim ? places->t.shape[0] - p->family->first_position : INT32_MAX;
-    full.decoder_positions = full.decodes ? room : 0;
+    full.positions = model->attention.repeated ? TOKENS_MOST : weights_positions(p, &p->encoder);
+    full.decoder_positions = full.decodes ? weights_positions(p, &p->decoder) : 0;
     full.bytes = p->bytes;
     full.pad = (int32_t)p->config.pad;
     full.bos = (int32_t)p->config.bos;
@@ -207,13 +201,9 @@ heed_status heed_model_logits(const heed_model *model, heed_queue *queue, const 
 
 /* ---- generate ---- */
 
-struct told {
-    const heed_generate_options *options;
-};
-
 static bool tell(void *context, int64_t done, int64_t most)
 {
-    const heed_generate_options *const options = ((struct told *)context)->options;
+    const heed_generate_options *const options = context;
 
     return options->progress(options->context, done, most) != 0;
 }
@@ -221,8 +211,7 @@ static bool tell(void *context, int64_t done, int64_t most)
 /* How long a sequence becomes of which neither the caller nor the files say anything. */
 static int64_t usual_length(const struct parameters *p)
 {
-    const struct param *const places = &p->decoder.of[ROLE_POSITIONS].weight;
-    const int64_t room = places->t.ndim ? places->t.shape[0] - p->family->first_position : 142;
+    const int64_t room = weights_positions(p, &p->decoder);
 
     return room < 142 ? room : 142;
 }
@@ -259,7 +248,6 @@ heed_status heed_model_generate_with(const heed_model *model, heed_queue *queue,
 {
     heed_status status = ready(model, queue, ids, out, true, report);
     heed_generate_options options;
-    struct told told = { &options };
     struct search search;
     int32_t *best = NULL;
     int64_t n_best = 0;
@@ -280,7 +268,7 @@ heed_status heed_model_generate_with(const heed_model *model, heed_queue *queue,
     search = search_of(&model->p, &options, room);
     if (options.progress) {
         search.progress = tell;
-        search.context = &told;
+        search.context = &options;
     }
     status = generate_check(&model->p, &search, report);
     if (status >= 0)
@@ -295,7 +283,7 @@ heed_status heed_model_generate_with(const heed_model *model, heed_queue *queue,
     memcpy(out, best, (size_t)n_best * sizeof *out);
     *n_out = n_best;
     free(best);
-    return HEED_OK;
+    return say_done(report);
 }
 
 heed_status heed_model_generate(const heed_model *model, heed_queue *queue, const int32_t *ids,

@@ -80,11 +80,12 @@ heed_status heed_model_memory_create(const heed_model *model, heed_queue *queue,
         return say_no_memory(report, (int64_t)sizeof *memory);
     *memory = (heed_model_memory){ model, past };
     status = past_open(&model->p, queue, &memory->past, report);
-    if (status < 0)
+    if (status < 0) {
         free(memory);
-    else
-        *out = memory;
-    return status;
+        return status;
+    }
+    *out = memory;
+    return say_done(report);
 }
 
 void heed_model_memory_destroy(heed_model_memory *memory)

@@ -91,7 +91,7 @@ heed_status heed_model_tokens(const heed_model *model, const char *text, uint64_
     else if (n_got > 0)
         memcpy(ids, got, n_got * sizeof *ids);
     free(got);
-    return status;
+    return status < 0 ? status : say_done(report);
 }
 
 heed_status heed_model_text(const heed_model *model, const int32_t *ids, int64_t n,
@@ -118,5 +118,5 @@ heed_status heed_model_text(const heed_model *model, const int32_t *ids, int64_t
     else
         memcpy(text, got, n_got + 1);
     free(got);
-    return status;
+    return status < 0 ? status : say_done(report);
 }

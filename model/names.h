@@ -42,11 +42,10 @@
 #define decoder_kinds heed_inner_decoder_kinds
 #define decoder_open heed_inner_decoder_open
 #define decoder_step heed_inner_decoder_step
-#define draft_add heed_inner_draft_add
+#define draft_act heed_inner_draft_act
 #define draft_begin heed_inner_draft_begin
 #define draft_linear heed_inner_draft_linear
 #define draft_memory heed_inner_draft_memory
-#define draft_multiply heed_inner_draft_multiply
 #define draft_norm heed_inner_draft_norm
 #define draft_plan heed_inner_draft_plan
 #define draft_step heed_inner_draft_step
@@ -132,6 +131,7 @@
 #define read_text heed_inner_read_text
 #define read_wrong heed_inner_read_wrong
 #define say heed_inner_say
+#define say_done heed_inner_say_done
 #define say_no_memory heed_inner_say_no_memory
 #define see heed_inner_see
 #define see_apart_plan heed_inner_see_apart_plan
@@ -174,5 +174,6 @@
 #define weights_keep heed_inner_weights_keep
 #define weights_load heed_inner_weights_load
 #define weights_may_be heed_inner_weights_may_be
+#define weights_positions heed_inner_weights_positions
 
 #endif

@@ -299,7 +299,7 @@ void past_read(struct sketch *s, const struct past *past, struct view rows)
         return;
     ask(s, view_heads(rows, s->stack->heads), heads_of(s, ARG_KEPT, past->filled),
         view_heads(answer, s->stack->heads));
-    draft_add(&s->draft, rows, answer, rows);
+    draft_act(&s->draft, HEED_ACT_NONE, rows, NO_VIEW, answer, rows);
 }
 
 static void gate(struct sketch *s, struct view memory, struct view sum)
@@ -330,7 +330,7 @@ void past_keep(struct sketch *s, const struct past *past, int64_t n)
         means(s, HEED_TAIL_CEIL, share(past, n), own, NO_VIEW, memory, NO_VIEW);
     ask(s, view_heads(memory, s->stack->heads), view_heads(own, s->stack->heads),
         view_heads(sum, s->stack->heads));
-    draft_add(&s->draft, sum, memory, sum);
+    draft_act(&s->draft, HEED_ACT_NONE, sum, NO_VIEW, memory, sum);
     gate(s, memory, sum);
 }
 

@@ -34,6 +34,11 @@ heed_status say(heed_report *report, heed_status status, const char *field, int6
     return status;
 }
 
+heed_status say_done(heed_report *report)
+{
+    return say(report, HEED_OK, "", 0, 0, "%s", "");
+}
+
 heed_status say_no_memory(heed_report *report, int64_t bytes)
 {
     return say(report, HEED_E_NOMEM, "", bytes, 0, "no memory for %lld bytes", (long long)bytes);

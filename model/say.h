@@ -14,6 +14,9 @@ heed_status say(heed_report *report, heed_status status, const char *field, int6
 #endif
     ;
 
+/* Of a call that has done what it was to do: whoever asks for a report gets one. */
+heed_status say_done(heed_report *report);
+
 heed_status say_no_memory(heed_report *report, int64_t bytes);
 
 #endif

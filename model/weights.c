@@ -31,9 +31,8 @@ static heed_status take_layer(struct loading *l, struct stack *stack, int64_t wh
     layer_name(layer, stack->names->layer, which);
     l->dtype = l->options->dtype;
     for (int role = 0; role < LAYER_ROLES && status >= 0; role++) {
-        const bool attends = role != ROLE_UP && role != ROLE_GATE && role != ROLE_DOWN &&
-                             layer_roles[role].columns != OF_NONE;
-        const bool biased = traits & TRAIT_BIASES && !(attends && (traits & TRAIT_PLAIN_MAPS));
+        const bool plain = layer_roles[role].attends && (traits & TRAIT_PLAIN_MAPS);
+        const bool biased = (traits & TRAIT_BIASES) && !plain;
         const char *part = stack->names->parts[role];
         const char *more = "";
 
@@ -236,6 +235,18 @@ static heed_status distances(const struct parameters *p, heed_report *report)
     return HEED_OK;
 }
 
+/* The word of config.json for what the rows of an encoder see; its absence is the first one. */
+static heed_status attention_word(struct config *c, const char *field, const char *first,
+                                  const char *second, heed_report *report)
+{
+    if (*c->attention == 0)
+        strcpy(c->attention, first);
+    if (strcmp(c->attention, first) == 0 || strcmp(c->attention, second) == 0)
+        return HEED_OK;
+    return say(report, HEED_E_UNSUPPORTED, field, 0, 0, "%s is neither %s nor %s", c->attention,
+               first, second);
+}
+
 /* What config.json says against itself, or leaves out that every family has. */
 static heed_status consistent(struct parameters *p, heed_report *report)
 {
@@ -271,6 +282,12 @@ static heed_status consistent(struct parameters *p, heed_report *report)
                    "a convolution behind the first layer");
     if (p->family->mechanism == SEES_BIGBIRD && c->block == CONFIG_ABSENT)
         return say(report, HEED_E_VALUE, "block_size", 1, 0, "config.json has no block_size");
+    if (p->family->mechanism == SEES_BIGBIRD &&
+        attention_word(c, "attention_type", "block_sparse", "original_full", report) < 0)
+        return HEED_E_UNSUPPORTED;
+    if (p->family->mechanism == SEES_LONGT5 &&
+        attention_word(c, "encoder_attention_type", "local", "transient-global", report) < 0)
+        return HEED_E_UNSUPPORTED;
     if (p->gated && !(p->family->traits & TRAIT_RELATIVE))
         return say(report, HEED_E_UNSUPPORTED, "activation_function", 0, 0,
                    "a gated activation of a %s", c->family);
@@ -283,9 +300,10 @@ static heed_status consistent(struct parameters *p, heed_report *report)
 
 static const struct stack_names *encoder_names(const struct parameters *p)
 {
-    if (p->family->mechanism != SEES_LONGT5 || strcmp(p->config.attention, "local") == 0)
-        return p->family->encoder;
-    return family_global(p->family);
+    const bool sums = p->family->mechanism == SEES_LONGT5 &&
+                      strcmp(p->config.attention, "transient-global") == 0;
+
+    return sums ? family_global(p->family) : p->family->encoder;
 }
 
 static void extents(struct parameters *p)
@@ -398,6 +416,15 @@ heed_status weights_load(heed_queue *queue, const char *folder,
     else
         *out = p;
     return status;
+}
+
+int64_t weights_positions(const struct parameters *p, const struct stack *stack)
+{
+    const struct param *const table = &stack->of[ROLE_POSITIONS].weight;
+
+    if (table->t.ndim)
+        return table->t.shape[0] - p->family->first_position;
+    return stack == &p->decoder ? DECODED_MOST : TOKENS_MOST;
 }
 
 void weights_free(struct parameters *p)

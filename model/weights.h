@@ -34,6 +34,9 @@ struct stack {
     struct pair of[STACK_ROLES];
 };
 
+/* Tokens of a stack without a table of positions; of a decoder, whose caches grow with them. */
+enum { TOKENS_MOST = INT32_MAX, DECODED_MOST = 1 << 20 };
+
 struct parameters {
     heed_device *device;
     bool host;                 /* Memory of the device is memory of the host. */
@@ -54,6 +57,9 @@ struct weights_options {
     void (*progress)(void *context, uint64_t done, uint64_t all);
     void *context;
 };
+
+/* How many tokens a stack has positions for, or where these are not numbered, may have. */
+int64_t weights_positions(const struct parameters *p, const struct stack *stack);
 
 /* Is it a type that matrices of layers can have? */
 bool weights_may_be(uint32_t dtype);

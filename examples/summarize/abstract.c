@@ -122,7 +122,7 @@ static heed_status begin(struct writer *w)
     const heed_runtime_desc desc = { .size = sizeof(desc), .logger = progress_logger() };
     const heed_model_options options = {
         .size = sizeof(options),
-        .attention = strcmp(o->attention, usual_attention) == 0 ? NULL : o->attention
+        .attention = o->attention == usual_attention ? NULL : o->attention /* given, or not */
     };
     heed_device *device;
     heed_status status = heed_runtime_create(&desc, &w->runtime, &w->why);

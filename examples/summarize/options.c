@@ -92,6 +92,7 @@ static const char *take_words(struct options *o, const char *value)
     if (number == 0 || *value != '\0')
         return "a whole number from 1 to 1000000";
     o->length = (struct length){ number, LENGTH_WORDS };
+    o->length_given = true;
     return NULL;
 }
 
@@ -124,6 +125,7 @@ static const char *take_length(struct options *o, const char *value)
     if (number == 0 || !unit || value[1] != '\0' || (*unit == '%' && number > 100))
         return "1w to 1000000w, 1s to 1000000s or 1% to 100%";
     o->length = (struct length){ number, (enum length_unit)(unit - length_units) };
+    o->length_given = true;
     return NULL;
 }
 
@@ -187,7 +189,8 @@ static const struct option table[] = {
       "sentences; default window", PUT(attention) },
     { "--model", "DIR", "what the encoder-decoder in DIR (config.json, model.safetensors,\n"
       "tokenizer.json) writes about FILE, instead of sentences of FILE; --attention\n"
-      "then is the model's: full, longformer:WINDOW[:GLOBALS]", PUT(model) },
+      "then is the model's: full, block:512, longformer:512:1, lsg:norm:128:128:2:1",
+      PUT(model) },
     { "--segments", NULL, "with --model: a summary of each part of FILE that the model can read,\n"
       "however long FILE is, instead of one of its begin", PUT(segments) },
     { "--memory", "KIND", "with --segments: what the model keeps of the parts before, compressive\n"
@@ -366,7 +369,7 @@ static int check_model(const struct options *o)
         bool given;
     } others[] = { { "--query", o->query != NULL }, { "--keywords", o->keywords > 0 },
                    { "--by-section", o->by_section }, { "--explain", o->explain },
-                   { "--html", o->html != NULL }, { "--length", o->length.number != 200 } };
+                   { "--html", o->html != NULL }, { "--length", o->length_given } };
 
     if (!o->model && o->segments)
         return complain_of("--segments", "--model DIR beside it", NULL);

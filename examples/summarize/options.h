@@ -23,7 +23,7 @@ struct options {
     struct length length;
     int64_t keywords;              /* 0: none */
     int64_t max_bytes;             /* of the files of a summary */
-    bool each, by_section, json, explain, quiet, segments;
+    bool each, by_section, json, explain, quiet, segments, length_given;
 };
 
 /* What --attention is where nobody says it. */

@@ -42,6 +42,10 @@ BERT = {"vocab": "vocab_size", "model": "hidden_size", "layers": "num_hidden_lay
 LONGFORMER = BERT | {"window": "attention_window"}
 BIGBIRD = {"block": "block_size", "random_blocks": "num_random_blocks",
            "sparse": "attention_type"}
+LSG = {"lsg": "base_model_prefix", "sparsity": "sparsity_type", "block": "block_size",
+       "sparse_block": "sparse_block_size", "factor": "sparsity_factor",
+       "globals": "num_global_tokens", "shown": "pass_global_tokens_to_decoder",
+       "pooled": "pool_with_global"}
 PEGASUS_X = BART | {"block": "block_size", "globals": "num_global_tokens",
                     "stagger": "stagger_local_blocks"}
 DEBERTA = BERT | {"relative": "relative_attention", "reach": "max_relative_positions",
@@ -105,7 +109,8 @@ def stacks_of(family, settings):
         if family == "pegasus":
             del front["first"]
         layer = LED_LAYER if family == "led" else BART_LAYER
-        return {"encoder": ("encoder.", "layers.", layer, front),
+        own = {"globals": "global_embeddings"} if settings.get("lsg") else {}
+        return {"encoder": ("encoder.", "layers.", layer, front | own),
                 "decoder": ("decoder.", "layers.", BART_LAYER | BART_CROSS, front)}
     if family in ("t5", "longt5"):
         gated = settings["act"].startswith("gated-")
@@ -124,6 +129,8 @@ def stacks_of(family, settings):
     if family == "longformer":
         layer |= {part + "_global": layer[part] + "_global" for part in "qkv"}
     front = dict(BERT_FRONT)
+    if settings.get("lsg"):
+        front["globals"] = "embeddings.global_embeddings"
     if family == "deberta-v2":
         layer |= {part: layer[part] + "_proj" for part in "qkv"}
         if settings["relative"]:
@@ -143,10 +150,10 @@ def stacks_of(family, settings):
 # Of each family: fields of config.json, what stands before all names of tensors in the files of
 # whole models, eps where config.json says nothing, the row of position 0.
 FAMILIES = {
-    "bart": (BART, "model.", 1e-5, 2), "mbart": (BART, "model.", 1e-5, 2),
+    "bart": (BART | LSG, "model.", 1e-5, 2), "mbart": (BART, "model.", 1e-5, 2),
     "led": (LED, "led.", 1e-5, 0), "pegasus": (BART, "model.", 1e-5, 0),
-    "t5": (T5, "", 1e-6, 0), "longt5": (LONGT5, "", 1e-6, 0), "bert": (BERT, "bert.", 1e-12, 0),
-    "roberta": (BERT, "roberta.", 1e-12, 2), "longformer": (LONGFORMER, "longformer.", 1e-12, 2),
+    "t5": (T5, "", 1e-6, 0), "longt5": (LONGT5, "", 1e-6, 0), "bert": (BERT | LSG, "bert.", 1e-12, 0),
+    "roberta": (BERT | LSG, "roberta.", 1e-12, 2), "longformer": (LONGFORMER, "longformer.", 1e-12, 2),
     "pegasus_x": (PEGASUS_X, "model.", 1e-5, 0), "big_bird": (BERT | BIGBIRD, "bert.", 1e-12, 0),
     "bigbird_pegasus": (BART | BIGBIRD, "model.", 1e-5, 0),
     "deberta-v2": (DEBERTA, "deberta.", 1e-7, 0),
@@ -158,8 +165,12 @@ COMPUTED = ("pegasus", "pegasus_x")         # So are their positions.
 
 # What tests draw: a family and what it has that is not the default. eps shows where it is large, or
 # the embedded tokens are faint; eps None: config.json has none.
+LSG_USUAL = {"lsg": "lsg", "block": 4, "sparse_block": 4, "factor": 2}
 VARIANTS = {
-    "bart": {}, "bart-faint": {"faint": True}, "mbart": {"scaled": True}, "led": {"window": [8, 4], "positions": 96},
+    "bart": {}, "bart-faint": {"faint": True},
+    "bart-lsg": LSG_USUAL | {"sparsity": "norm", "globals": 2, "shown": True},
+    "roberta-lsg": LSG_USUAL | {"types": 1, "sparsity": "pooling", "globals": 1, "pooled": True},
+    "mbart": {"scaled": True}, "led": {"window": [8, 4], "positions": 96},
     "pegasus": {"scaled": True, "act": "relu"}, "t5": {"act": "relu", "far": 20, "buckets": 16, "eps": 0.02},
     "t5-gated": {"act": "gated-gelu", "tied": False}, "longt5": {"act": "relu", "radius": 5, "far": 12, "buckets": 16},
     "longt5-global": {"act": "gated-silu", "attention": "transient-global", "radius": 7,
@@ -314,7 +325,7 @@ def shapes_of(settings):
         extents |= {"k": extents["q"], "v": extents["q"], "gate": extents["up"],
                     "side_table": extents["table"], "head": extents["tokens"]}
         if part in ("places", "globals"):
-            rows = s["globals"] if part == "globals" else \
+            rows = s["globals"] + ("lsg" in s) if part == "globals" else \
                 2 * (s["position_buckets"] if s["position_buckets"] > 0 else s["reach"])
             shapes[name] = ((rows, s["model"]), False)
         elif part in ("positions", "types"):

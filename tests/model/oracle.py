@@ -56,6 +56,47 @@ def near(n, reach):
     return abs(places[:, None] - places) <= reach
 
 
+def blocks_of(n, block, shift=0):
+    """Rows and keys of one block (Phang et al. 2022)."""
+    which = (numpy.arange(n) + shift) // block
+    return which[:, None] == which
+
+
+def sparse_seen(n, s):
+    """LSG's sparse keys, which have places in a sequence of their own, `block / factor` for each
+    block: who sees which place (Condevaux and Harispe 2022, section 3.2)."""
+    per = s["block"] // s["factor"]
+    block, place = numpy.arange(n)[:, None] // s["block"], numpy.arange(-(-n // s["factor"]))
+    left, right = (block - 1) * per, (block + 2) * per
+    return ((place >= left - s["sparse_block"]) & (place < left)) | (
+        (place >= right) & (place < right + s["sparse_block"]))
+
+
+def lsg_seen(n, s, keys):
+    """Of each head the tokens of a text that each row sees, local and sparse ones: `keys`
+    [heads][n][d], of which NORM takes those that are the largest."""
+    block, factor, places = s["block"], s["factor"], numpy.arange(n)
+    which = places // block
+    seen = numpy.repeat((abs(which[:, None] - which) <= 1)[None] * 1.0, len(keys), 0)
+    if s["sparsity"] == "none":
+        return seen
+    # Where in the sequence of sparse keys a token would stand, and whether it does.
+    stands, reach = sparse_seen(n, s), numpy.minimum(places // factor, -(-n // factor) - 1)
+    for head, own in enumerate(keys):
+        if s["sparsity"] == "stride":
+            chosen = places % factor == head % factor
+        elif s["sparsity"] == "block_stride":
+            chosen = places % block // (block // factor) == head % factor
+        else:
+            unit = min(block, s["sparse_block"])
+            size, chosen = (own * own).sum(-1), numpy.zeros(n, bool)
+            for first in range(0, n, unit):
+                part = slice(first, min(first + unit, n))
+                chosen[first + numpy.argsort(-size[part])[:unit // factor]] = True
+        seen[head] += stands[:, reach] & chosen
+    return seen
+
+
 def bigbird(n, block, random):
     """How often each key is seen by each row (Zaheer et al. 2020, appendix D). Published code draws
     no blocks when it evaluates: the first block stands in their places."""
@@ -96,7 +137,7 @@ def places(n, settings):
 @dataclasses.dataclass
 class Model:
     """Settings and tensors of checkpoints.read(). attention: None, as the checkpoint says; or
-    ("full",), ("longformer", window, globals)."""
+    ("full",), ("longformer", window, globals), ("block", tokens), ("lsg", settings of LSG)."""
     settings: dict
     tensors: dict
     attention: tuple = None
@@ -149,10 +190,10 @@ class Model:
             angles = numpy.arange(n)[:, None] / 10000 ** (numpy.arange(half) / last)
             table = numpy.concatenate([numpy.sin(angles), numpy.cos(angles)], 1)
             return table, tape.U * abs(table)
-        return (0, 0) if table is None else (table[first:first + n], 0)
+        return (0, 0) if table is None else (table[first:][:n], 0)
 
-    def begin(self, t, stack, ids):
-        """Tokens, positions and types: docs/numerics.md, section 16."""
+    def begin(self, t, stack, ids, where=None):
+        """Tokens, positions and types: docs/numerics.md, section 16. where: the positions."""
         s = self.settings
         tokens = self.get(stack + ".tokens.weight")
         x = (self.tensors["encoder.tokens.weight"] if tokens is None else tokens)[ids]
@@ -160,7 +201,9 @@ class Model:
         if s["scaled"]:
             x = x * math.sqrt(s["model"])
             error += 2 * tape.U * abs(x)
-        places, off = self.positions(stack, len(ids))
+        places, off = self.positions(stack, len(ids) if where is None else None)
+        if where is not None and numpy.ndim(places):
+            places = places[where]
         x, error = x + places, error + off
         types = self.get(stack + ".types.weight")
         if numpy.ndim(places):
@@ -172,16 +215,68 @@ class Model:
 
     # -- the encoder --
 
+    def lsg(self):
+        """Settings of LSG, or None."""
+        if self.attention:
+            return self.attention[1] | {"made": True} if self.attention[0] == "lsg" else None
+        return self.settings if self.settings.get("lsg") == "lsg" else None
+
+    def shown(self):
+        """Rows of the encoder's own that the decoder sees."""
+        s = self.lsg()
+        decodes = "decoder.0.q.weight" in self.tensors
+        return s["globals"] if s and decodes and s.get("shown", True) else 0
+
+    def begin_text(self, t, ids):
+        """A text whose positions begin anew where there are no more, behind rows of its own."""
+        s, room = self.lsg(), len(self.positions("encoder", None)[0])
+        x = self.begin(t, "encoder", ids, numpy.arange(len(ids)) % room)
+        if not s:
+            return x
+        if s.get("made"):               # of the token that begins texts, at every 64th position
+            at = 64 * numpy.arange(s["globals"])
+            own = self.begin(t, "encoder", [self.settings["bos"]] * s["globals"],
+                             (at % room + at // room) % room)
+        else:
+            own = self.norm(t, t.leaf(self.tensors["encoder.globals.weight"][:s["globals"]]),
+                            "encoder.first")
+        return t.join(own, x)
+
+    def see_lsg(self, t, qkv, s):
+        """Local, sparse and global keys (Condevaux and Harispe 2022, section 3)."""
+        q, k, v = qkv
+        heads, g, rows = self.settings["heads"], s["globals"], len(q.value)
+        n = rows - g
+        if n <= 2 * s["block"]:
+            return t.attend(q, k, v, heads, numpy.ones((rows, rows), bool))
+        seen = numpy.ones((heads, rows, rows))
+        keys = k.value[g:].reshape(n, heads, -1).swapaxes(0, 1)
+        pooled = s["sparsity"] == "pooling"
+        seen[:, g:, g:] = lsg_seen(n, s | {"sparsity": "none"} if pooled else s, keys)
+        if pooled:
+            groups = (numpy.arange(rows) - g) // s["factor"]
+            sums = (numpy.arange(-(-n // s["factor"]))[:, None] == groups) * 1.0
+            k, v = (t.join(x, t.scale(t.sums(x, sums), 1 / sums.sum(-1, keepdims=True)))
+                    for x in (k, v))
+            more = numpy.zeros((heads, rows, len(sums)))
+            more[:, g:] = sparse_seen(n, s)
+            seen = numpy.concatenate([seen, more], 2)
+        return t.attend(q, k, v, heads, seen)
+
     def window(self, i):
         """What a layer sees: ("full",), ("longformer", whole window, globals), ("longt5",)."""
         s = self.settings
         if self.attention:
             kind = self.attention
+            if kind[0] == "block":
+                return ("block", kind[1], kind[1] // 2 * (i % 2))
             if kind[0] != "longformer" or kind[1]:
                 return kind
             globals_ = kind[2]
         else:
             globals_ = 1
+            if self.lsg():
+                return ("lsg", self.lsg())
             if s["family"] in ("longt5", "deberta-v2"):
                 return (s["family"].removesuffix("-v2"),)
             if s["family"] in ("big_bird", "bigbird_pegasus") and s["sparse"] == "block_sparse":
@@ -197,6 +292,10 @@ class Model:
         q, k, v = (self.linear(t, x, layer + part) for part in "qkv")
         everyone, places = numpy.ones((n, n), bool), numpy.arange(n)
         heads = s["heads"]
+        if kind[0] == "lsg":
+            return self.see_lsg(t, (q, k, v), self.lsg())
+        if kind[0] == "block":
+            return t.attend(q, k, v, heads, blocks_of(n, *kind[1:]))
         if kind[0] == "deberta":
             return self.see_deberta(t, layer, (q, k, v))
         if kind[0] == "bigbird":
@@ -266,9 +365,8 @@ class Model:
         for i in range(s["layers"]):
             layer = f"encoder.{i}."
             shift = s["block"] // 2 if s["stagger"] and i % 2 else 0
-            blocks = (numpy.arange(n) + shift) // s["block"]
             seen = numpy.ones((g + n, g + n), bool)
-            seen[g:, g:] = blocks[:, None] == blocks
+            seen[g:, g:] = blocks_of(n, s["block"], shift)
             inner = t.join(self.norm(t, t.rows(x, 0, g), layer + "side_norm"),
                            self.norm(t, t.rows(x, g, g + n), layer + "norm"))
             q, k, v = (self.linear(t, inner, layer + part) for part in "qkv")
@@ -280,12 +378,23 @@ class Model:
         """Behind the last layer."""
         if self.settings["family"] == "pegasus_x":
             return self.encode_pegasus_x(t, ids)
-        x = self.begin(t, "encoder", ids)
+        again = self.attention or self.lsg()
+        x = self.begin_text(t, ids) if again else self.begin(t, "encoder", ids)
         for i in range(self.settings["layers"]):
             layer, kind = f"encoder.{i}.", self.window(i)
             x = self.around(t, x, layer, lambda y: self.see(t, y, layer, kind), "norm", "o")
             x = self.hidden(t, x, layer)
-        return self.norm(t, x, "encoder.final")
+        x, s = self.norm(t, x, "encoder.final"), self.lsg()
+        if not s or self.shown():
+            return x
+        # The first of its own rows may take the place of the text's first.
+        g, rows = s["globals"], len(x.value)
+        return t.join(t.rows(x, 0, 1), t.rows(x, g + 1, rows)) if s.get("pooled", True) \
+            else t.rows(x, g, rows)
+
+    def text(self, x):
+        """Of what the encoder gives, the rows of the text."""
+        return x.value[self.shown():]
 
     # -- the decoder --
 
@@ -326,6 +435,7 @@ class Model:
         """States of some rows and how far heed may be off."""
         t = tape.Tape()
         x = self.encode(t, ids)
+        x = t.rows(x, self.shown(), len(x.value))
         return x.value[rows], t.bound(x, rows)
 
     def logits(self, ids, following):

@@ -67,5 +67,5 @@ class Program:
 
 
 def scratch():
-    """A folder of the build, for what a test writes."""
+    """A folder of its own, for what a test writes."""
     return pathlib.Path(tempfile.mkdtemp(prefix="heed-model-"))

@@ -105,6 +105,11 @@ def faults_of(model):
                    "layers that are not staggered": {"settings": {"stagger": False}},
                    "one global row less": {"settings": {"globals": s["globals"] - 1}, "tensors": {
                        "encoder.globals.weight": tensors["encoder.globals.weight"][:-1]}}}
+    if s.get("lsg"):
+        more = {"sparsity": "none"}, {"factor": s["factor"] // 2}, {"block": 2 * s["block"]}, {
+            "globals": s["globals"] + (1 if s["globals"] == 1 else -1)}, {"shown": False} if \
+            s.get("shown") else {"pooled": False}
+        faults |= {f"LSG with {change}": {"settings": change} for change in more}
     if s.get("sparse") == "block_sparse":
         faults |= {"blocks of one more": {"settings": {"block": s["block"] + 1}},
                    "no random blocks": {"settings": {"random_blocks": 0}},
@@ -214,7 +219,7 @@ class Judge:
             self.faults += 1
             t = tape.Tape()
             x = faulty.encode(t, ids)
-            seen = (abs(got - x.value[rows]) > bound).any()
+            seen = (abs(got - faulty.text(x)[rows]) > bound).any()
             if not seen and logits is not None:
                 x = faulty.decode(t, x, following)
                 seen = (abs(logits - x.value) > more_bound).any()
@@ -277,6 +282,14 @@ def tie(judge, folder):
             judge.fail(f"{options}: a tie is taken for a decision")
 
 
+def attentions(seed):
+    """What --attention says, and what the oracle takes it for."""
+    kind = ("norm", "pooling", "stride", "block_stride", "none")[seed % 5]
+    lsg = {"sparsity": kind, "block": 4, "sparse_block": 4, "factor": 2, "globals": 1 + seed % 2}
+    return [("longformer:6:2", ("longformer", 6, 2)), ("full", ("full",)), ("block:4", ("block", 4)),
+            (f"lsg:{kind}:4:4:2:{1 + seed % 2}", ("lsg", lsg))]
+
+
 def all_of_them(judge, folder, seeds):
     """Some seeds of every variant; of each another type, shards, text, attention, weights."""
     for seed in range(seeds):
@@ -291,14 +304,15 @@ def all_of_them(judge, folder, seeds):
             what = f"{variant}, seed {seed}, {dtype}, {shards} files, {n} tokens"
             where = checkpoints.write(folder / "one", variant, seed, dtype, shards, **changes)
             ids, following = text(random, n, 40), text(random, 9, 40)[1:]
+            long = text(random, n + (66 if seed % 2 else 0), 40) # more than there are positions
             searches = SEARCHES + MORE[seed % 2::2]
             judge.checkpoint(what, where, ids, following, searches, faults=False)
             for kind in (["f16", "bf16", "q8_0", "q4_0"][seed % 4],):
                 judge.checkpoint(f"{what}, {kind}", where, ids, following, searches[:2],
                                  ("--weights", kind), quantised=kind, faults=False)
             if variant in ("bart", "led", "longformer", "bert"):
-                for words, kind in (("longformer:6:2", ("longformer", 6, 2)), ("full", ("full",))):
-                    judge.checkpoint(f"{what}, {words}", where, ids, following, [],
+                for words, kind in attentions(seed):
+                    judge.checkpoint(f"{what}, {words}", where, long, following, [],
                                      ("--attention", words), kind, faults=False)
             shutil.rmtree(where)
 

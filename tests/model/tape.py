@@ -132,8 +132,8 @@ class Tape:
         return Node(self, x.value[first:end], 0.0, [(x, back)])
 
     def attend(self, q, k, v, heads, seen, scale=None, bias=None, places=None):
-        """Attention, [rows][heads * d] each: section 4. seen [rows][keys]: who sees whom, and how
-        often; bias [heads][rows][keys] is added to scaled scores and is exact. places: rows that
+        """Attention, [rows][heads * d] each: section 4. seen [rows][keys], or of each head: who sees
+        whom, and how often; bias [heads][rows][keys] is added to scaled scores and is exact. places: rows that
         queries meet, rows that keys meet (None: there are none), and which [rows][keys]."""
         def split(x):
             return x.reshape(x.shape[:-1] + (heads, -1)).swapaxes(-2, -3)
@@ -162,7 +162,7 @@ class Tape:
         off, error = attention_errors(p, numpy.where(seen > 0, below, 0),
                                       numpy.where(seen > 0, size, 0),
                                       d + 8 + 2 * (bias is not None) + 4 * len(met), hv, o,
-                                      max(seen.sum(-1)))
+                                      seen.sum(-1).max())
 
         def scores(c):
             by_p = split(c) @ hv.swapaxes(-1, -2)
