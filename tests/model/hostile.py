@@ -119,6 +119,16 @@ of_config("a boolean that is a number", "tie_word_embeddings", tie_word_embeddin
 of_config("more layers than the files have", "", "encoder.layer.1", num_hidden_layers=2)
 of_config("more positions of a table than 2^24", "max_position_embeddings",
           max_position_embeddings=2 ** 31)
+of_config("an attention of LongT5 that nobody knows", "encoder_attention_type", "neither",
+          variant="longt5", encoder_attention_type="global")
+of_config("an attention of BigBird that nobody knows", "attention_type", "neither",
+          variant="big_bird", attention_type="full")
+of_config("LSG of an mbart", "base_model_prefix", "LSG of a mbart", variant="mbart",
+          base_model_prefix="lsg")
+of_config("LSG by hash", "sparsity_type", "lsh", variant="bart-lsg", sparsity_type="lsh")
+of_config("LSG that masks", "mask_first_token", variant="bart-lsg", mask_first_token=True)
+of_config("more rows than LSG's table has", "num_global_tokens", variant="bart-lsg",
+          num_global_tokens=9)
 of_config("a window of 0", "attention_window", variant="longformer", attention_window=[0])
 of_config("300 windows", "attention_window", variant="longformer", attention_window=[4] * 300)
 of_config("windows nested", "attention_window", variant="longformer", attention_window=[[4]])

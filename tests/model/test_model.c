@@ -271,6 +271,7 @@ TEST(texts)
             "m");
     ck_assert(memcmp(x, same, sizeof x) == 0);
     ck_assert_int_eq(heed_model_encode(world.bart, world.queue, many, 64, x, &why), HEED_OK);
+    ck_assert(why.status == HEED_OK && !*why.field && !*why.message);
 }
 
 TEST(devices_and_families)
