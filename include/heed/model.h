@@ -35,10 +35,10 @@ extern "C" {
  *     encoder-decoders  bart (Lewis et al. 2020), mbart (Liu et al. 2020), led (Beltagy et al.
  *                       2020), pegasus (Zhang et al. 2020), t5 (Raffel et al. 2020), longt5 (Guo et
  *                       al. 2022; local and transient-global attention), pegasus_x (Phang et al.
- *                       2022), bigbird_pegasus (Zaheer et al. 2020), and BART with LSG attention
- *                       (Condevaux and Harispe 2022)
+ *                       2022), bigbird_pegasus (Zaheer et al. 2020)
  *     encoders          bert (Devlin et al. 2019), roberta (Liu et al. 2019), longformer, big_bird,
  *                       deberta-v2 (He et al. 2021)
+ *     with LSG attention (Condevaux and Harispe 2022)  bart, bert, roberta
  *
  * as model_type of config.json says. The files are taken for hostile: whatever they hold, a
  * function answers a status, and memory beyond their size + 16 MiB is taken for nothing but what a
@@ -119,7 +119,8 @@ typedef struct heed_model_props {
     int64_t channels;          /**< Of a state. */
     int64_t vocabulary;        /**< Ids are below it. */
     int64_t positions;         /**< The longest text, tokens; 2^31 - 1: any. */
-    int64_t decoder_positions; /**< The longest generated sequence; 0 without a decoder. */
+    int64_t decoder_positions; /**< The longest generated sequence, at most 2^20; 0 without a
+                                    decoder. */
     uint64_t bytes;            /**< Weights on the device. */
     int32_t pad, bos, eos, start; /**< Ids; start: what a generated sequence begins with. */
     char family[32];           /**< model_type. */
@@ -226,7 +227,9 @@ HEED_MODEL_API HEED_MUST_CHECK heed_status
 heed_model_info(const heed_model *model, heed_model_props *props);
 
 /**
- * States of a text: what the encoder has behind its last layer.
+ * States of a text: what the encoder has behind its last layer. Rows that an encoder has before the
+ * text (Pegasus-X, LSG) are none of them; the decoder sees LSG's, and of an encoder alone the first
+ * one takes the place of the text's first, where the checkpoint says so.
  *
  * @param ids    [n], from the first token of the text to its last, those that begin and end texts
  *   included. No padding.
