@@ -23,6 +23,8 @@ enum {
     ARG_V,
     ARG_CROSS_K,
     ARG_CROSS_V,
+    ARG_GROUPS,                /* Of the text's tokens, as values; what rows give them. */
+    ARG_SHARES,
     ARG_WEIGHTS,
     ARGS = ARG_WEIGHTS + LAYER_ARGS
 };
@@ -106,7 +108,23 @@ static struct view text_view(const struct stack *stack, uint32_t array, int64_t 
     return view_heads(view_rows(array, 1, n, stack->heads * stack->head_dim), stack->heads);
 }
 
-static void see_text(struct sketch *s, struct view x, int64_t n)
+/* The same attention with other values: 1 in the channel of a token's group is what it gives to the
+ * group. All heads have these values, and so do all layers. */
+static void see_groups(struct sketch *s, const struct watch *watch, int64_t n,
+                       const struct seeing *text)
+{
+    const int64_t heads = s->stack->heads, rows = text->q.t.shape[2];
+    struct seeing seeing = *text;
+
+    seeing.v = (struct view){ ARG_GROUPS, 0,
+                              heed_array4(HEED_F32, NULL, 1, heads, n, watch->groups).t };
+    seeing.v.t.stride[1] = 0;
+    seeing.o = (struct view){ ARG_SHARES, 0,
+                              heed_array4(HEED_F32, NULL, 1, heads, rows, watch->groups).t };
+    layer_attend(s, &seeing);
+}
+
+static void see_text(struct sketch *s, const struct watch *watch, struct view x, int64_t n)
 {
     const struct view q = part_of(s, T_Q, x);
     const struct seeing seeing = {
@@ -118,6 +136,8 @@ static void see_text(struct sketch *s, struct view x, int64_t n)
 
     layer_map(s, ROLE_CROSS_Q, x, HEED_ACT_NONE, NO_VIEW, q);
     layer_attend(s, &seeing);
+    if (watch)
+        see_groups(s, watch, n, &seeing);
 }
 
 static void layer(struct sketch *s, const struct decoder *dec, int64_t n)
@@ -132,7 +152,7 @@ static void layer(struct sketch *s, const struct decoder *dec, int64_t n)
     see_tokens(s, dec, x);
     layer_map(s, ROLE_O, part_of(s, T_O, rows), HEED_ACT_NONE, rows, rows);
     layer_norm(s, first ? ROLE_CROSS_NORM : ROLE_NORM, rows, x);
-    see_text(s, x, n);
+    see_text(s, dec->watch, x, n);
     layer_map(s, ROLE_CROSS_O, part_of(s, T_O, rows), HEED_ACT_NONE, rows, rows);
     if (!first)
         layer_norm(s, ROLE_CROSS_NORM, rows, rows);
@@ -251,11 +271,12 @@ static heed_status buffers(struct decoder *dec, int64_t n, heed_report *report)
 
 heed_status decoder_open(struct decoder *dec, const struct parameters *p, heed_queue *queue,
                          heed_buf states, int64_t n, int64_t batch, int64_t rows, int64_t most,
-                         heed_report *report)
+                         struct watch *watch, heed_report *report)
 {
     heed_status status;
 
-    *dec = (struct decoder){ .p = p, .queue = queue, .batch = batch, .rows = rows, .most = most };
+    *dec = (struct decoder){ .p = p, .queue = queue, .batch = batch, .rows = rows, .most = most,
+                             .watch = watch };
     if (batch > INT32_MAX / most)
         return say(report, HEED_E_OVERFLOW, "beams", INT32_MAX / most, batch,
                    "%lld sequences of %lld tokens", (long long)batch, (long long)most);
@@ -360,8 +381,14 @@ static heed_status run_layers(struct decoder *dec, heed_report *report)
             [ARG_CROSS_V] = dec->cross[2 * i + 1],
         };
 
+        if (dec->watch) {
+            at[ARG_GROUPS] = dec->watch->values;
+            at[ARG_SHARES] = dec->watch->shares;
+        }
         layer_bind(&d->layers[i], at + ARG_WEIGHTS);
         status = heed_plan_run(dec->layer, dec->queue, at, ARGS, NULL, NULL, report);
+        if (status >= 0 && dec->watch)
+            status = watch_take(dec->watch, dec, report);
     }
     return status;
 }
@@ -380,6 +407,8 @@ heed_status decoder_step(struct decoder *dec, const int32_t *ids, int64_t first,
         status = run_begin(dec, report);
     if (status >= 0)
         status = run_layers(dec, report);
+    if (status >= 0 && !logits)
+        return heed_queue_wait(dec->queue, report);
     if (status >= 0)
         status = heed_plan_run(dec->end, dec->queue, at, END_ARGS, NULL, NULL, report);
     if (status >= 0)

@@ -117,11 +117,11 @@ static void drop(struct plans *plans)
 
 /* `past`: of the layers that keep something; NULL. */
 static heed_status plan_layer(const struct parameters *p, const struct attention *a,
-                              const struct past *past, int64_t form, int64_t n,
-                              struct plans *plans, heed_report *report)
+                              const struct past *past, const struct texts *texts, int64_t form,
+                              int64_t n, struct plans *plans, heed_report *report)
 {
     struct sketch s = { .p = p, .stack = &p->encoder, .weights = ARG_WEIGHTS,
-                        .temps = { T_SLICE, T_UP, T_GATE } };
+                        .temps = { T_SLICE, T_UP, T_GATE }, .texts = texts };
     const struct view rows = view_rows(ARG_X, 1, n, p->config.model);
     heed_status status = HEED_OK;
     struct view x;
@@ -179,12 +179,13 @@ static int64_t form_of(const struct parameters *p, const struct attention *a,
 
 enum { FORMS = 2, ATTENDED = 4 };
 
-/* Of one text: the rows, and what attention reads and writes. */
+/* The rows of one text, or of several, and what attention reads and writes. */
 struct pass {
     const struct parameters *p;
     const struct attention *a;
     heed_queue *queue;
     struct past *past;         /* NULL: a text alone. */
+    const struct texts *texts; /* NULL: one text. */
     int64_t n;                 /* Tokens. */
     heed_buf x, attended[ATTENDED], states;
     heed_report *report;
@@ -217,8 +218,8 @@ static heed_status run_layers(const struct pass *pass)
         layer_bind(&p->encoder.layers[i], at + ARG_WEIGHTS);
         if (plans[which].form != form) {
             drop(&plans[which]);
-            status = plan_layer(p, pass->a, past, form, pass->a->rows + pass->n, &plans[which],
-                                pass->report);
+            status = plan_layer(p, pass->a, past, pass->texts, form, pass->a->rows + pass->n,
+                                &plans[which], pass->report);
             plans[which].form = form;
         }
         if (status >= 0)
@@ -271,20 +272,24 @@ static heed_status embed(const struct pass *pass, const int32_t *ids, const int3
     return status;
 }
 
-/* Ids of a text, whose positions begin anew where there are no more. */
-static heed_status embed_text(const struct pass *pass, const int32_t *ids)
+/* Ids of texts, whose positions begin anew where there are no more. */
+static heed_status embed_texts(const struct pass *pass, const int32_t *ids)
 {
     const int64_t room = weights_positions(pass->p, &pass->p->encoder);
     heed_status status;
     int32_t *places;
+    int64_t text = 0, begin = 0;
 
-    if (pass->n <= room)
+    if (!pass->p->encoder.of[ROLE_POSITIONS].weight.t.ndim || (!pass->texts && pass->n <= room))
         return embed(pass, ids, NULL, pass->a->rows, pass->n);
     places = malloc((size_t)pass->n * sizeof *places);
     if (!places)
         return say_no_memory(pass->report, pass->n * (int64_t)sizeof *places);
-    for (int64_t i = 0; i < pass->n; i++)
-        places[i] = (int32_t)(pass->p->family->first_position + i % room);
+    for (int64_t i = 0; i < pass->n; i++) {
+        for (; pass->texts && text < pass->texts->n && pass->texts->begins[text] <= i; text++)
+            begin = pass->texts->begins[text];
+        places[i] = (int32_t)(pass->p->family->first_position + (i - begin) % room);
+    }
     status = embed(pass, ids, places, pass->a->rows, pass->n);
     free(places);
     return status;
@@ -420,7 +425,7 @@ heed_status encoder_check(const struct parameters *p, const struct attention *at
 
 static heed_status through(const struct pass *pass, const int32_t *ids)
 {
-    heed_status status = embed_text(pass, ids);
+    heed_status status = embed_texts(pass, ids);
 
     if (status >= 0 && pass->a->rows > 0)
         status = pass->a->made ? own_made(pass) : own_from_table(pass);
@@ -433,14 +438,20 @@ static heed_status through(const struct pass *pass, const int32_t *ids)
     return status >= 0 ? heed_queue_wait(pass->queue, pass->report) : status;
 }
 
+bool encoder_joins(const struct attention *attention)
+{
+    return attention->mechanism == SEES_ALL && attention->rows == 0;
+}
+
 heed_status encoder_run(const struct parameters *p, heed_queue *queue,
-                        const struct attention *attention, struct past *past, const int32_t *ids,
-                        int64_t n, heed_buf states, heed_report *report)
+                        const struct attention *attention, struct past *past,
+                        const struct texts *texts, const int32_t *ids, int64_t n, heed_buf states,
+                        heed_report *report)
 {
     const uint64_t rows = (uint64_t)(attention->rows + n);
     const uint64_t inner = (uint64_t)(p->encoder.heads * p->encoder.head_dim);
-    struct pass pass = { .p = p, .a = attention, .past = past, .queue = queue, .n = n,
-                         .x = states, .states = states, .report = report };
+    struct pass pass = { .p = p, .a = attention, .past = past, .texts = texts, .queue = queue,
+                         .n = n, .x = states, .states = states, .report = report };
     heed_status status = HEED_OK;
 
     if (attention->rows > encoder_shown(attention))

@@ -9,6 +9,7 @@
 #include "attention.h"
 
 struct past;
+struct texts;
 
 /* HEED_E_VALUE an id that the model does not have, or more tokens than it has positions. */
 heed_status encoder_check(const struct parameters *p, const struct attention *attention,
@@ -17,11 +18,16 @@ heed_status encoder_check(const struct parameters *p, const struct attention *at
 /* Rows that stand before the text's in the states. */
 int64_t encoder_shown(const struct attention *attention);
 
+/* Can rows of several texts go through the layers together? */
+bool encoder_joins(const struct attention *attention);
+
 /* States [shown + n][model] of `ids`, which have been checked, f32, into memory of the device. The
- * layers see and keep what `past` has of segments before; NULL: nothing. */
+ * layers see and keep what `past` has of segments before; NULL: nothing. The ids are those of
+ * `texts`, where encoder_joins(); NULL: of one text. */
 heed_status encoder_run(const struct parameters *p, heed_queue *queue,
-                        const struct attention *attention, struct past *past, const int32_t *ids,
-                        int64_t n, heed_buf states, heed_report *report);
+                        const struct attention *attention, struct past *past,
+                        const struct texts *texts, const int32_t *ids, int64_t n, heed_buf states,
+                        heed_report *report);
 
 /* Rows before the first layer of either stack: tokens, positions, types, their norm. `first` is the
  * position of the first one. */

@@ -328,7 +328,7 @@ heed_status generate(const struct parameters *p, heed_queue *queue, heed_buf sta
     if (status < 0)
         return status;
     status = decoder_open(&b.decoder, p, queue, states, n, search->beams, 1, search->max_length,
-                          report);
+                          NULL, report);
     while (status >= 0 && more) {
         status = (search->beams == 1 ? greedy : step)(&b, &more, report);
         if (status >= 0 && search->progress &&

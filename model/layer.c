@@ -3,6 +3,8 @@
  */
 #include "layer.h"
 
+#include <string.h>
+
 struct view view_param(const struct param *param, uint32_t array)
 {
     return (struct view){ array, 0, param->t };
@@ -113,6 +115,29 @@ static void table_bias(struct attending *a, const struct seeing *seeing)
     a->source.bias_size = sizeof a->bias;
 }
 
+/* Numbers of texts that last as long as the draft. */
+static const int32_t *kept(struct sketch *s, const int32_t *numbers, int64_t n)
+{
+    int32_t *const to = draft_memory(&s->draft, (size_t)n * sizeof *to);
+
+    if (to)
+        memcpy(to, numbers, (size_t)n * sizeof *to);
+    return to;
+}
+
+static void apart(struct sketch *s, struct attending *a, const struct texts *texts)
+{
+    const heed_tensor t = heed_array_dense(HEED_I32, NULL, 1, &texts->n).t;
+    const int32_t *const begins = kept(s, texts->begins, texts->n);
+    const int32_t *const lengths = kept(s, texts->lengths, texts->n);
+
+    if (!begins || !lengths)
+        return;
+    a->desc.q_layout = a->source.layout = HEED_LAYOUT_RAGGED;
+    a->desc.q_slot = a->source.slot = slot(a, t, begins, NO_VIEW);
+    a->desc.q_len_slot = a->source.len_slot = slot(a, t, lengths, NO_VIEW);
+}
+
 void layer_attend(struct sketch *s, const struct seeing *seeing)
 {
     struct attending *a = draft_memory(&s->draft, sizeof *a);
@@ -133,6 +158,8 @@ void layer_attend(struct sketch *s, const struct seeing *seeing)
     }
     if (seeing->lengths.t.ndim)
         a->source.len_slot = slot(a, seeing->lengths.t, NULL, seeing->lengths);
+    if (seeing->texts)
+        apart(s, a, seeing->texts);
     if (seeing->table.t.ndim)
         table_bias(a, seeing);
     if (seeing->table.t.ndim || seeing->unscaled) {

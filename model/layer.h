@@ -11,12 +11,19 @@
 
 enum { LAYER_ARGS = 2 * LAYER_ROLES, SLICE = 1024 };
 
+/* Texts one behind another: the first row of each, and how many it has. */
+struct texts {
+    int64_t n;
+    const int32_t *begins, *lengths;
+};
+
 struct sketch {
     struct draft draft;
     const struct parameters *p;
     const struct stack *stack;
     uint32_t weights;          /* The argument of the first role. */
     uint32_t temps[3];         /* A slice's norm, hidden rows and gates. */
+    const struct texts *texts; /* NULL: the rows are one text. */
 };
 
 /* The view of a tensor that is argument or temporary number `array`. */
@@ -44,6 +51,7 @@ struct seeing {
     int64_t map_length;
     struct view pages, lengths; /* k and v are pages: the table, [batch][pages], and lengths. */
     bool unscaled;             /* The scores are q . k; so they are with a table. */
+    const struct texts *texts; /* Rows and keys of each see only each other; NULL: one text. */
 };
 void layer_attend(struct sketch *s, const struct seeing *seeing);
 

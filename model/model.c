@@ -6,6 +6,7 @@
 #include "generate.h"
 #include "say.h"
 #include "tokenizer.h"
+#include "watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,8 @@ heed_status heed_model_open(heed_queue *queue, const char *folder,
     status = weights_load(queue, folder, &weights, &model->p, report);
     if (status >= 0)
         model_read_tokenizer(model, folder);
+    if (status >= 0)
+        model_read_pooling(model, folder);
     if (status >= 0 && options.attention)
         status = attention_parse(&model->p, model->tokenizer, options.attention,
                                  &model->attention, report);
@@ -142,8 +145,8 @@ static heed_status encoded(const heed_model *model, heed_queue *queue, heed_mode
     status = heed_buf_create(model->p.device, (uint64_t)(shown + n) * row, states, report);
     if (status < 0)
         return status;
-    status = encoder_run(&model->p, queue, &model->attention, memory ? &memory->past : NULL, ids, n,
-                         *states, report);
+    status = encoder_run(&model->p, queue, &model->attention, memory ? &memory->past : NULL, NULL,
+                         ids, n, *states, report);
     if (status < 0)
         heed_buf_destroy(model->p.device, *states);
     return status;
@@ -191,7 +194,7 @@ heed_status heed_model_logits(const heed_model *model, heed_queue *queue, const 
     if (status < 0)
         return status;
     status = decoder_open(&decoder, &model->p, queue, rows, encoder_shown(&model->attention) + n,
-                          1, m, m, report);
+                          1, m, m, NULL, report);
     if (status >= 0)
         status = decoder_step(&decoder, next, 0, logits, report);
     decoder_close(&decoder);
@@ -262,6 +265,8 @@ heed_status heed_model_generate_with(const heed_model *model, heed_queue *queue,
         return status;
     if (options.flags & ~7u)
         return say(report, HEED_E_FLAG, "options.flags", 7, options.flags, "an unknown flag");
+    if (options.weights && !options.groups)
+        return say(report, HEED_E_NULL, "options.groups", 0, 0, "a required pointer is NULL");
     if (options.stopping > HEED_STOP_NEVER)
         return say(report, HEED_E_VALUE, "options.stopping", HEED_STOP_NEVER, options.stopping,
                    "no HEED_STOP_*");
@@ -271,15 +276,22 @@ heed_status heed_model_generate_with(const heed_model *model, heed_queue *queue,
         search.context = &options;
     }
     status = generate_check(&model->p, &search, report);
+    if (status >= 0 && options.weights)
+        status = watch_check(options.groups, n, options.n_groups, report);
     if (status >= 0)
         status = encoded(model, queue, memory, ids, n, &rows, report);
     if (status < 0)
         return status;
     status = generate(&model->p, queue, rows, encoder_shown(&model->attention) + n, &search, &best,
                       &n_best, report);
+    if (status >= 0 && options.weights)
+        status = watch(&model->p, queue, rows, encoder_shown(&model->attention), n, options.groups,
+                       options.n_groups, best, n_best, options.weights, report);
     heed_buf_destroy(model->p.device, rows);
-    if (status < 0)
+    if (status < 0) {
+        free(best);
         return status;
+    }
     memcpy(out, best, (size_t)n_best * sizeof *out);
     *n_out = n_best;
     free(best);

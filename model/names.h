@@ -50,6 +50,7 @@
 #define draft_plan heed_inner_draft_plan
 #define draft_step heed_inner_draft_step
 #define encoder_check heed_inner_encoder_check
+#define encoder_joins heed_inner_encoder_joins
 #define encoder_run heed_inner_encoder_run
 #define encoder_shown heed_inner_encoder_shown
 #define family_act heed_inner_family_act
@@ -95,6 +96,7 @@
 #define memory_give heed_inner_memory_give
 #define memory_take heed_inner_memory_take
 #define model_bpe heed_inner_model_bpe
+#define model_read_pooling heed_inner_model_read_pooling
 #define model_read_tokenizer heed_inner_model_read_tokenizer
 #define model_sized heed_inner_model_sized
 #define model_unigram heed_inner_model_unigram
@@ -170,6 +172,9 @@
 #define vocab_bytes heed_inner_vocab_bytes
 #define vocab_of_object heed_inner_vocab_of_object
 #define vocab_of_pairs heed_inner_vocab_of_pairs
+#define watch heed_inner_watch
+#define watch_check heed_inner_watch_check
+#define watch_take heed_inner_watch_take
 #define weights_free heed_inner_weights_free
 #define weights_keep heed_inner_weights_keep
 #define weights_load heed_inner_weights_load

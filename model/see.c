@@ -26,6 +26,7 @@ static void see_all(struct sketch *s, int64_t n)
     struct seeing seeing = {
         .q = heads_of(s, ARG_Q, n), .k = heads_of(s, ARG_K, n), .v = heads_of(s, ARG_V, n),
         .o = heads_of(s, ARG_O, n), .table = NO_VIEW, .pages = NO_VIEW, .lengths = NO_VIEW,
+        .texts = s->texts,
     };
 
     if (s->p->family->traits & TRAIT_RELATIVE) {

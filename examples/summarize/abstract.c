@@ -16,8 +16,6 @@
 
 #ifdef SUMMARIZE_MODEL
 
-enum { SUMMARY_IDS = 1 << 14 };
-
 /* ---- what is written -------------------------------------------------------------- */
 
 static int tell(void *context, int64_t done, int64_t most)
@@ -27,13 +25,16 @@ static int tell(void *context, int64_t done, int64_t most)
     return 1;
 }
 
-/* What the model writes about w->ids, malloc'd. */
+/* What the model writes about w->ids, malloc'd. Ids are as many as there is room for. */
 static int write_about(struct writer *w, char **text)
 {
-    const heed_generate_options options = { .size = sizeof(options), .progress = tell };
+    heed_generate_options options = { .size = sizeof(options), .progress = tell };
     uint64_t bytes = 0;
     int64_t n = 0;
+    int status = w->written ? written_ask(w, &options) : 0;
 
+    if (status)
+        return status;
     if (heed_model_generate_with(w->model, w->queue, w->memory, w->ids, w->n_ids, &options, w->out,
                                  SUMMARY_IDS, &n, &w->why) < 0)
         return writer_failed(w);
@@ -43,8 +44,49 @@ static int write_about(struct writer *w, char **text)
     *text = malloc(bytes + 1);
     if (!*text)
         return writer_no_memory();
-    return heed_model_text(w->model, w->out, n, 0, *text, bytes + 1, &bytes, &w->why) < 0
-         ? writer_failed(w) : 0;
+    if (heed_model_text(w->model, w->out, n, 0, *text, bytes + 1, &bytes, &w->why) < 0)
+        return writer_failed(w);
+    return w->written ? written_take(w, *text, n) : 0;
+}
+
+/* What each sentence looked at that was written in this part. */
+static void put_looks(const struct writer *w)
+{
+    const struct written *const all = w->written;
+
+    for (int64_t i = 0; i < all->n; i++) {
+        const struct written_sentence *const s = &all->list[i];
+
+        if (s->part != w->parts)
+            continue;
+        putchar('\n');
+        output_words(stdout, all->text + s->begin, s->end - s->begin);
+        for (int k = 0; k < LOOKS && s->at[k] >= 0; k++)
+            printf("  %3.0f %%  sentence %lld\n", 100 * (double)s->share[k],
+                   (long long)s->at[k] + 1);
+    }
+}
+
+static void put_looks_json(const struct writer *w)
+{
+    const struct written *const all = w->written;
+    const char *front = "";
+
+    fputs(",\"written\":[", stdout);
+    for (int64_t i = 0; i < all->n; i++) {
+        const struct written_sentence *const s = &all->list[i];
+
+        if (s->part != w->parts)
+            continue;
+        printf("%s{\"begin\":%zu,\"end\":%zu,\"looks_at\":[", front, s->begin - w->base,
+               s->end - w->base);
+        for (int k = 0; k < LOOKS && s->at[k] >= 0; k++)
+            printf("%s{\"index\":%lld,\"share\":%.6f}", k ? "," : "", (long long)s->at[k],
+                   (double)s->share[k]);
+        fputs("]}", stdout);
+        front = ",";
+    }
+    putchar(']');
 }
 
 static void put_part(struct writer *w, const char *text, int64_t end)
@@ -52,6 +94,10 @@ static void put_part(struct writer *w, const char *text, int64_t end)
     const struct sentence *const first = &w->doc->sentences[w->read];
 
     progress_clear();
+    if (w->options->quiet || (w->options->html && strcmp(w->options->html, "-") == 0)) {
+        w->parts++;
+        return;
+    }
     if (w->options->json) {
         printf("%s{\"begin\":%zu,\"end\":%zu,\"sentences\":[%lld,%lld],\"tokens\":%lld,",
                w->parts ? "," : "", first->begin, w->doc->sentences[end - 1].end,
@@ -60,11 +106,15 @@ static void put_part(struct writer *w, const char *text, int64_t end)
             printf("\"others\":[%lld,%lld],", (long long)w->before, (long long)w->behind);
         fputs("\"text\":", stdout);
         output_json_string(stdout, text);
+        if (w->options->explain)
+            put_looks_json(w);
         putchar('}');
     } else {
         if (w->parts)
             putchar('\n');
         output_words(stdout, text, strlen(text));
+        if (w->options->explain)
+            put_looks(w);
     }
     w->parts++;
 }
@@ -162,9 +212,10 @@ static int remember(struct writer *w)
     return way->kind == HEED_MODEL_SALIENT ? recall_all(w) : 0;
 }
 
-int abstract_write(const struct options *o, const struct document *doc, const bool *salient)
+int abstract_write(const struct options *o, const struct document *doc, const bool *salient,
+                   struct written *written)
 {
-    struct writer w = { .options = o, .doc = doc, .salient = salient,
+    struct writer w = { .options = o, .doc = doc, .salient = salient, .written = written,
                         .why = { .size = sizeof(w.why) }, .props = { .size = sizeof(w.props) } };
     int status;
 
@@ -175,8 +226,12 @@ int abstract_write(const struct options *o, const struct document *doc, const bo
         status = complain(EXIT_USAGE, w.props.family, "a model without a decoder writes nothing");
     if (!status && (o->memory || (o->salient && strcmp(o->salient, "kv") == 0)))
         status = remember(&w);
+    if (!status && written)
+        memcpy(written->family, w.props.family, sizeof(written->family));
     if (!status)
         status = write_all(&w);
+    if (written)
+        written->parts = w.parts;
     heed_model_memory_destroy(w.memory);
     heed_model_close(w.model);
     heed_queue_destroy(w.queue);
@@ -187,6 +242,9 @@ int abstract_write(const struct options *o, const struct document *doc, const bo
     free(w.states);
     free(w.rows);
     free(w.out);
+    free(w.pieces);
+    free(w.groups);
+    free(w.weights);
     return status;
 }
 
@@ -197,10 +255,12 @@ const char *abstract_library(void)
 
 #else
 
-int abstract_write(const struct options *o, const struct document *doc, const bool *salient)
+int abstract_write(const struct options *o, const struct document *doc, const bool *salient,
+                   struct written *written)
 {
     (void)doc;
     (void)salient;
+    (void)written;
     return complain(EXIT_USAGE, o->model, "heed-summarize was built without libheed-model");
 }
 

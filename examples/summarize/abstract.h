@@ -7,8 +7,10 @@
 #include "options.h"
 
 /* Prints what the model of --model writes about a document with its segments. `salient`: which
- * sentences all parts are to know of; NULL: none. Returns an exit status, and all is said. */
-int abstract_write(const struct options *o, const struct document *doc, const bool *salient);
+ * sentences all parts are to know of; NULL: none. `written` takes what it looked at; NULL: nobody
+ * asks. Returns an exit status, and all is said. */
+int abstract_write(const struct options *o, const struct document *doc, const bool *salient,
+                   struct written *written);
 
 /* By which library; NULL: built without it. */
 const char *abstract_library(void);

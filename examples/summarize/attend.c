@@ -32,13 +32,13 @@ enum {
 /* ---- rows on the host ---------------------------------------------------- */
 
 /* One sum waits for itself at each addition; many sums do not. */
-enum { UNIT_PARTS = 16 };
+enum { UNIT_PARTS = VECTOR_STEP };
 
-static void scale_to_unit(float *row)
+static void scale_to_unit(float *row, int64_t width)
 {
     double part[UNIT_PARTS] = { 0 }, square = 0;
 
-    for (int k = 0; k < VECTOR_WIDTH; k += UNIT_PARTS) {
+    for (int64_t k = 0; k < width; k += UNIT_PARTS) {
         for (int i = 0; i < UNIT_PARTS; i++)
             part[i] += (double)row[k + i] * (double)row[k + i];
     }
@@ -47,7 +47,7 @@ static void scale_to_unit(float *row)
     if (square > 0) {
         const double scale = 1 / sqrt(square);
 
-        for (int k = 0; k < VECTOR_WIDTH; k++)
+        for (int64_t k = 0; k < width; k++)
             row[k] = (float)((double)row[k] * scale);
     }
 }
@@ -61,7 +61,7 @@ struct block {
 
 /* Views of a block, while they are held. */
 struct held {
-    float *rows;                   /* [block_rows][VECTOR_WIDTH] */
+    float *rows;                   /* [block_rows][width] */
     int64_t block;                 /* -1: of none */
 };
 
@@ -94,7 +94,7 @@ static bool state_index(struct state *s, const struct document *doc, const struc
         const int64_t first = n;
 
         for (int64_t j = doc->segments[i]; j < doc->segments[i + 1]; j++) {
-            if (v->row[j + 1] > v->row[j])
+            if (vectors_has(v, j))
                 s->kept[n++] = (int32_t)j;
         }
         if (n > first) {
@@ -142,11 +142,11 @@ static bool state_block(struct state *s)
 }
 
 /* Room for the views of a few blocks. */
-static bool state_hold(struct state *s)
+static bool state_hold(struct state *s, int64_t width)
 {
     for (int64_t i = 0; i < HELD_BLOCKS && i < s->n_blocks; i++) {
         s->held[i].block = -1;
-        s->held[i].rows = malloc((size_t)s->block_rows * VECTOR_WIDTH * sizeof(float));
+        s->held[i].rows = malloc((size_t)s->block_rows * (size_t)width * sizeof(float));
         if (!s->held[i].rows)
             return false;
     }
@@ -158,18 +158,18 @@ static bool state_create(struct attend *a, struct state *s, const struct documen
 {
     int64_t most;
 
-    if (!state_index(s, doc, v) || !state_block(s) || !state_hold(s))
+    if (!state_index(s, doc, v) || !state_block(s) || !state_hold(s, a->width))
         goto no_memory;
     s->n_topics = s->n_segments < MOST_TOPICS ? s->n_segments : MOST_TOPICS;
     most = s->block_rows + (s->block_rows < s->views.n ? 2 * encoder_reach(a) : 0);
-    s->rows = malloc((size_t)most * VECTOR_WIDTH * sizeof(float));
+    s->rows = malloc((size_t)most * (size_t)a->width * sizeof(float));
     if (!s->rows)
         goto no_memory;
-    return matrix_create(a, &s->x, most, VECTOR_WIDTH, why) &&
-           matrix_create(a, &s->y, most, VECTOR_WIDTH, why) &&
-           matrix_create(a, &s->means, s->block_segments, VECTOR_WIDTH, why) &&
-           matrix_create(a, &s->pooled, s->n_topics, VECTOR_WIDTH, why) &&
-           matrix_create(a, &s->topics, s->n_topics, VECTOR_WIDTH, why);
+    return matrix_create(a, &s->x, most, a->width, why) &&
+           matrix_create(a, &s->y, most, a->width, why) &&
+           matrix_create(a, &s->means, s->block_segments, a->width, why) &&
+           matrix_create(a, &s->pooled, s->n_topics, a->width, why) &&
+           matrix_create(a, &s->topics, s->n_topics, a->width, why);
 no_memory:
     snprintf(why->text, sizeof(why->text), "not enough memory for %lld sentences",
              (long long)doc->n);
@@ -240,7 +240,7 @@ static bool pool_segments(struct attend *a, const struct state *s, const struct 
 {
     const struct matrix means = matrix_rows(s->means, 0, b->n_segments);
     int32_t *const ranges = malloc((size_t)b->n_segments * 2 * sizeof(*ranges));
-    float *const rows = malloc((size_t)b->n_segments * VECTOR_WIDTH * sizeof(*rows));
+    float *const rows = malloc((size_t)(b->n_segments * a->width) * sizeof(*rows));
     bool good = ranges && rows;
 
     if (!good)
@@ -252,8 +252,8 @@ static bool pool_segments(struct attend *a, const struct state *s, const struct 
     for (int64_t i = 0; good && i < b->n_segments; i++) {
         const int64_t topic = (b->segment + i) * s->n_topics / s->n_segments;
 
-        for (int k = 0; k < VECTOR_WIDTH; k++)
-            sums[topic * VECTOR_WIDTH + k] += rows[i * VECTOR_WIDTH + k];
+        for (int64_t k = 0; k < a->width; k++)
+            sums[topic * a->width + k] += rows[i * a->width + k];
     }
     free(ranges);
     free(rows);
@@ -264,7 +264,7 @@ static bool pool_segments(struct attend *a, const struct state *s, const struct 
 static bool take_blocks(struct attend *a, const struct state *s, struct meter *meter,
                         struct failure *why)
 {
-    float *const sums = calloc((size_t)s->n_topics * VECTOR_WIDTH, sizeof(*sums));
+    float *const sums = calloc((size_t)(s->n_topics * a->width), sizeof(*sums));
     bool good = sums != NULL;
 
     if (!good)
@@ -278,7 +278,7 @@ static bool take_blocks(struct attend *a, const struct state *s, struct meter *m
         meter_add(meter, b->rows);
     }
     for (int64_t i = 0; good && i < s->n_topics; i++)
-        scale_to_unit(sums + i * VECTOR_WIDTH);
+        scale_to_unit(sums + i * a->width, a->width);
     good = good && matrix_write(a, &s->pooled, sums, why);
     free(sums);
     return good;
@@ -311,13 +311,13 @@ static bool look_back(struct attend *a, const struct state *s, const struct bloc
     if (!call_attention(a, &step, why) || !matrix_read(a, s->rows, &step.o, why))
         return false;
     for (int64_t i = 0; i < b->rows; i++) {
-        float *const row = to + i * VECTOR_WIDTH, *const more = s->rows + i * VECTOR_WIDTH;
+        float *const row = to + i * a->width, *const more = s->rows + i * a->width;
 
-        scale_to_unit(row);
-        scale_to_unit(more);
-        for (int k = 0; k < VECTOR_WIDTH; k++)
+        scale_to_unit(row, a->width);
+        scale_to_unit(more, a->width);
+        for (int64_t k = 0; k < a->width; k++)
             row[k] += more[k];
-        scale_to_unit(row);
+        scale_to_unit(row, a->width);
     }
     return true;
 }
@@ -327,7 +327,7 @@ static bool look_back(struct attend *a, const struct state *s, const struct bloc
 void views_expand(const struct views *s, int64_t at, int64_t rows, float *to)
 {
     for (int64_t i = 0; i < rows; i++)
-        vectors_expand(s->vectors, s->kept[at + i], to + i * VECTOR_WIDTH);
+        vectors_expand(s->vectors, s->kept[at + i], to + i * s->vectors->width);
 }
 
 /* The block that has row `at`. */
@@ -363,9 +363,9 @@ bool views_look(struct attend *a, const struct views *v, int64_t at, int64_t row
                 return false;
             held->block = i;
         }
-        memcpy(to, held->rows + (at - b->row) * VECTOR_WIDTH,
-               (size_t)((stop - at) * VECTOR_WIDTH) * sizeof(*to));
-        to += (stop - at) * VECTOR_WIDTH;
+        memcpy(to, held->rows + (at - b->row) * a->width,
+               (size_t)((stop - at) * a->width) * sizeof(*to));
+        to += (stop - at) * a->width;
         at = stop;
     }
     return true;
@@ -396,6 +396,7 @@ bool attend_mass(struct attend *a, const struct document *doc, const struct vect
         for (int k = 0; a->looks && k < LOOKS; k++)
             a->looks[i][k] = -1;
     }
+    a->width = v->width;
     if (v->row[v->n] == 0)               /* no sentence has a vector */
         return true;
     if (!state_create(a, &s, doc, v, why))

@@ -19,6 +19,7 @@ struct attend {
     heed_device_props props;
     heed_report report;            /* of the last call */
     struct limits limits;
+    int64_t width;                 /* channels of a vector */
     const struct encoder *encoder; /* NULL: the first one */
     int64_t (*looks)[LOOKS];       /* NULL: nobody asks */
     struct pattern *pattern;       /* NULL: nobody asks */

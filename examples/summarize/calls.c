@@ -377,6 +377,7 @@ struct attend *attend_open(const char *device, struct failure *why)
         snprintf(why->text, sizeof(why->text), "not enough memory");
         return NULL;
     }
+    a->width = VECTOR_WIDTH;
     a->limits = (struct limits){ .chunk = 1024, .capacity = 256, .candidates = 4096 };
     a->report.size = sizeof(a->report);
     a->props.size = sizeof(a->props);

@@ -132,7 +132,7 @@ static heed_status make(struct attend *a, int64_t n, int64_t width, heed_mechani
 {
     const heed_tensor v = heed_array4(HEED_F32, NULL, 1, 1, n, width).t;
     const struct shapes shapes = {
-        .x = heed_array4(HEED_F32, NULL, 1, 1, n, VECTOR_WIDTH).t, .v = v, .o = v
+        .x = heed_array4(HEED_F32, NULL, 1, 1, n, a->width).t, .v = v, .o = v
     };
     heed_status status;
 
@@ -176,11 +176,11 @@ bool encoder_run(struct attend *a, const struct matrix *x, const struct matrix *
 
 /* ---- what a sentence looked at ------------------------------------------------ */
 
-static float dot(const float *x, const float *y)
+static float dot(const float *x, const float *y, int64_t width)
 {
     float sum = 0;
 
-    for (int k = 0; k < VECTOR_WIDTH; k++)
+    for (int64_t k = 0; k < width; k++)
         sum += x[k] * y[k];
     return sum;
 }
@@ -204,8 +204,9 @@ bool encoder_look(struct attend *a, const float *x, int64_t n, int64_t first, in
                   int64_t (*best)[LOOKS], struct failure *why)
 {
     uint8_t *const seen = malloc((size_t)n);
+    const int64_t w = a->width;
     heed_mechanism m;
-    heed_status status = seen ? make(a, n, VECTOR_WIDTH, &m) : HEED_E_NOMEM;
+    heed_status status = seen ? make(a, n, w, &m) : HEED_E_NOMEM;
 
     for (int64_t i = 0; i < count && status >= 0; i++) {
         const int64_t row = first + i;
@@ -217,7 +218,7 @@ bool encoder_look(struct attend *a, const float *x, int64_t n, int64_t first, in
             status = heed_attn_visible(&m.desc, NULL, 0, 0, row, s, seen, &a->report);
             for (int64_t j = 0; j < n && status >= 0; j++) {
                 if (seen[j] && j != row)
-                    take(best[i], scores, j, dot(x + row * VECTOR_WIDTH, x + j * VECTOR_WIDTH));
+                    take(best[i], scores, j, dot(x + row * w, x + j * w, w));
             }
         }
     }

@@ -170,6 +170,22 @@ static void put_keywords(const struct page *p)
     fputs("</p>\n", p->to);
 }
 
+/* Up to the number of the document's sentences. */
+static void put_writer(const struct page *p, int64_t chosen)
+{
+    const struct written *const w = p->r->written;
+
+    fputs("Written by a model (", p->to);
+    page_put_string(p->to, w->family);
+    fputs("): ", p->to);
+    page_put_count(p->to, p->r->summary->words, "word");
+    if (w->parts > 1) {
+        fputs(" about ", p->to);
+        page_put_count(p->to, w->parts, "part");
+    }
+    fprintf(p->to, ". Its sentences looked most at %lld of ", (long long)chosen);
+}
+
 static void put_header(const struct page *p)
 {
     const struct report *const r = p->r;
@@ -182,15 +198,23 @@ static void put_header(const struct page *p)
     fputs("<a class=\"skip\" lang=\"en\" href=\"#document\">Skip to the document</a>\n"
           "<header lang=\"en\"><h1><bdi>", p->to);
     put_names(p);
-    fprintf(p->to, "</bdi></h1>\n<p>The summary has %lld of ", (long long)chosen);
+    fputs("</bdi></h1>\n<p>", p->to);
+    if (r->written)
+        put_writer(p, chosen);
+    else
+        fprintf(p->to, "The summary has %lld of ", (long long)chosen);
     page_put_count(p->to, r->doc->n, "sentence");
-    fprintf(p->to, ", %lld of ", (long long)r->summary->words);
-    page_put_count(p->to, all_words(r->doc), "word");
+    if (!r->written) {
+        fprintf(p->to, ", %lld of ", (long long)r->summary->words);
+        page_put_count(p->to, all_words(r->doc), "word");
+    }
     fprintf(p->to, ". %s", language);
     if (r->inputs->n == 1)
         fprintf(p->to, ", read as %s", r->reading->format->name);
-    fputs(". Computed on ", p->to);
-    page_put_string(p->to, r->device);
+    if (r->device) {
+        fputs(". Computed on ", p->to);
+        page_put_string(p->to, r->device);
+    }
     fputs(".</p>\n", p->to);
     if (r->query) {
         fputs("<p>What is said about: <bdi>", p->to);
@@ -235,6 +259,42 @@ static void put_chosen(const struct page *p, const struct sentence *s)
     page_put_range(p->to, text, s->begin, end);
     if (end < s->end)
         fputs("&hellip;", p->to);
+}
+
+/* What a sentence of a model's looked at, with its share of the attention. */
+static void put_looks(const struct page *p, const struct written_sentence *s)
+{
+    if (s->at[0] < 0)
+        return;
+    fputs("<small lang=\"en\">looked at sentence", p->to);
+    for (int k = 0; k < LOOKS && s->at[k] >= 0; k++)
+        fprintf(p->to, "%s <a href=\"#s%lld\">%lld</a> (%.0f %%)", k > 0 ? "," : "",
+                (long long)s->at[k], (long long)s->at[k] + 1, 100 * (double)s->share[k]);
+    fputs("</small>", p->to);
+}
+
+static void put_written(const struct page *p)
+{
+    const struct written *const w = p->r->written;
+
+    fputs("<section id=\"summary\"><h2 lang=\"en\">Summary</h2>\n<ol>\n", p->to);
+    for (int64_t i = 0; i < w->n; i++) {
+        const struct written_sentence *const s = &w->list[i];
+
+        if (s->at[0] >= 0)
+            fprintf(p->to, "<li><a id=\"c%lld\" href=\"#s%lld\">", (long long)i,
+                    (long long)s->at[0]);
+        else
+            fprintf(p->to, "<li><span id=\"c%lld\">", (long long)i);
+        page_put_range(p->to, w->text, s->begin, s->end);
+        fputs(s->at[0] >= 0 ? "</a> " : "</span> ", p->to);
+        put_looks(p, s);
+        fputs("</li>\n", p->to);
+    }
+    fputs("</ol>\n", p->to);
+    if (w->n == 0)
+        fputs("<p lang=\"en\">The model wrote nothing.</p>\n", p->to);
+    fputs("</section>\n", p->to);
 }
 
 static void put_summary(const struct page *p)
@@ -294,7 +354,9 @@ static void put_part(const struct page *p, int64_t k)
     }
     fputs("</a>", p->to);
     if (s->chosen > 0)
-        fprintf(p->to, " <small lang=\"en\">%lld in the summary</small>", (long long)s->chosen);
+        fprintf(p->to, p->r->written ? " <small lang=\"en\">%lld looked at</small>"
+                              : " <small lang=\"en\">%lld in the summary</small>",
+                (long long)s->chosen);
     fputs("</li>\n", p->to);
 }
 
@@ -327,7 +389,7 @@ static void put_page(const struct page *p)
     fputs("<body>\n", p->to);
     put_header(p);
     fputs("<main>\n<div class=\"side\">\n", p->to);
-    put_summary(p);
+    (p->r->written ? put_written : put_summary)(p);
     put_sections(p);
     fputs("</div>\n<div class=\"text\">\n", p->to);
     if (p->r->doc->n > 0)

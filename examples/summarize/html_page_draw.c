@@ -54,8 +54,9 @@ static void put_bar(const struct page *p, const struct bar *bar, int64_t x, doub
     if (bar->end > bar->first + 1)
         fprintf(p->to, " to %lld", (long long)bar->end);
     if (isfinite(bar->score))
-        fprintf(p->to, ", score %.3g", bar->score);
-    fprintf(p->to, "%s</title>%s\n", bar->chosen ? ", in the summary" : "",
+        fprintf(p->to, ", %s %.3g", p->r->written ? "attention" : "score", bar->score);
+    fprintf(p->to, "%s</title>%s\n",
+            !bar->chosen ? "" : p->r->written ? ", looked at most" : ", in the summary",
             bar->at >= 0 ? "</a>" : "");
 }
 
@@ -117,14 +118,15 @@ void page_put_strip(const struct page *p)
 
         put_bar(p, &bars[k], k, LEAST + (HEIGHT - FLOOR - LEAST) * share);
     }
-    fputs("</svg>\n<figcaption>From the first sentence to the last one: the higher a bar, the more "
-          "the document attends to ", p->to);
+    fprintf(p->to, "</svg>\n<figcaption>From the first sentence to the last one: the higher a bar, "
+            "the more the %s ", p->r->written ? "model looked at" : "document attends to");
     if (step > 1)
         fprintf(p->to, "the best of %lld sentences", (long long)step);
     else
         fputs("a sentence", p->to);
-    fputs(". Bars with a mark above are in the summary; dashed lines part segments, runs of "
-          "sentences that belong together.</figcaption></figure>\n", p->to);
+    fprintf(p->to, ". Bars with a mark above are %s; dashed lines part segments, runs of "
+          "sentences that belong together.</figcaption></figure>\n",
+            p->r->written ? "what a sentence of the summary looked at most" : "in the summary");
 }
 
 /* ---- the pattern of attention -------------------------------------------------- */

@@ -91,13 +91,16 @@ static void put_speaker(const struct page *p, struct place *at, const struct blo
 static void put_sentence(const struct page *p, struct place *at, int64_t i)
 {
     const struct sentence *const s = &p->r->doc->sentences[i];
-    const long long number = (long long)i;
+    const struct written *const w = p->r->written;
 
     if (s->segment != at->segment && at->segment >= 0)
         fprintf(p->to, "<i class=\"g\" data-n=\"%lld\"></i>", (long long)s->segment + 1);
     at->segment = s->segment;
-    fprintf(p->to, p->r->summary->chosen[i] ? "<mark id=\"s%lld\"><a href=\"#c%lld\">"
-                                            : "<span id=\"s%lld\">", number, number);
+    if (p->r->summary->chosen[i])
+        fprintf(p->to, "<mark id=\"s%lld\"><a href=\"#c%lld\">", (long long)i,
+                (long long)(w ? w->back[i] : i));
+    else
+        fprintf(p->to, "<span id=\"s%lld\">", (long long)i);
     page_put_range(p->to, p->r->doc->text, s->begin, s->end);
     fputs(p->r->summary->chosen[i] ? "</a></mark>" : "</span>", p->to);
 }

@@ -76,6 +76,7 @@ struct work {
     struct keywords keywords;
     struct summary summary;
     struct attend *attend;
+    struct embedding *embedding;
     float *mass, *score, *relevance;
     float (*parts)[SALIENCE_PARTS];
     struct pattern pattern;
@@ -88,6 +89,7 @@ static void work_finish(struct work *w)
     sections_finish(&w->sections);
     keywords_finish(&w->keywords);
     attend_close(w->attend);
+    embedding_close(w->embedding);
     vectors_finish(&w->vectors);
     document_finish(&w->doc);
     inputs_finish(&w->inputs);
@@ -144,6 +146,8 @@ static int read_files(struct work *w, const struct options *o, char **files, int
 /* Sentences, their vectors and segments. */
 static int find_sentences(struct work *w, const struct options *o)
 {
+    struct failure why = { .usage = false };
+
     progress_enter(PROGRESS_SPLIT);
     if (!document_split(&w->doc, &w->inputs.all.stream, o->language)) {
         if (w->doc.crowded)
@@ -152,7 +156,14 @@ static int find_sentences(struct work *w, const struct options *o)
     }
     progress_words(w->doc.words);
     progress_enter(PROGRESS_WEIGH);
-    if (!vectors_build(&w->vectors, &w->doc) || !document_segment(&w->doc, &w->vectors))
+    if (!vectors_build(&w->vectors, &w->doc))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (o->embedder) {
+        w->embedding = embedding_open(o->embedder, o->device, &why);
+        if (!w->embedding || !embedding_add(w->embedding, &w->vectors, &w->doc, &why))
+            return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
+    }
+    if (!document_segment(&w->doc, &w->vectors))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
     progress_enter(PROGRESS_ATTEND);
     return 0;
@@ -163,7 +174,7 @@ static int ask(struct work *w, const struct options *o)
 {
     struct failure why = { .usage = false };
 
-    switch (query_add(w->attend, &w->doc, &w->vectors, &embedder_tfidf, o->query,
+    switch (query_add(w->attend, &w->doc, &w->vectors, w->embedding, o->query,
                       strlen(o->query), w->relevance, w->score, &why)) {
     case QUERY_GOOD:
         return 0;
@@ -193,12 +204,12 @@ static int analyse(struct work *w, const struct options *o)
     if (!w->mass || !w->score || (o->explain && !w->looks) || (o->json && !w->parts) ||
         (o->query && !w->relevance))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
-    if (o->html && !pattern_create(&w->pattern, w->doc.n))
+    if (o->html && !o->model && !pattern_create(&w->pattern, w->doc.n))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
     w->attend = attend_open(o->device, &why);
     if (w->attend) {
         attend_tell_looks(w->attend, w->looks);
-        attend_tell_pattern(w->attend, o->html ? &w->pattern : NULL);
+        attend_tell_pattern(w->attend, o->html && !o->model ? &w->pattern : NULL);
     }
     if (!w->attend ||
         !attend_look_by(w->attend, o->model ? usual_attention : o->attention, &why) ||
@@ -242,6 +253,26 @@ static void put_result(const struct report *r, const struct options *o, bool aga
     }
 }
 
+/* The page, to where it is wanted. */
+static int print_page(const struct report *report, const char *to)
+{
+    struct failure why = { .usage = false };
+
+    if (strcmp(to, "-") == 0)
+        return output_html(stdout, report) ? 0
+                                           : complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (!output_html_file(to, report, &why))
+        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, to, why.text);
+    return 0;
+}
+
+static int printed(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    return complain(EXIT_FAILURE, "cannot write the result", strerror(errno));
+}
+
 static int print(const struct work *w, const struct options *o, bool again)
 {
     const struct report report = {
@@ -256,33 +287,50 @@ static int print(const struct work *w, const struct options *o, bool again)
         .query = o->query
     };
     const bool to_stdout = o->html && strcmp(o->html, "-") == 0;
-    struct failure why = { .usage = false };
+    const int status = o->html ? print_page(&report, o->html) : 0;
 
-    if (to_stdout && !output_html(stdout, &report))
-        return complain(EXIT_FAILURE, "not enough memory", NULL);
-    if (!to_stdout && o->html && !output_html_file(o->html, &report, &why))
-        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, o->html, why.text);
-    if (!to_stdout && !o->quiet)
+    if (status == 0 && !to_stdout && !o->quiet)
         put_result(&report, o, again);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return complain(EXIT_FAILURE, "cannot write the result", strerror(errno));
-    return 0;
+    return status ? status : printed();
+}
+
+/* The page of what a model wrote. */
+static int print_written(const struct work *w, const struct options *o,
+                         const struct written *written)
+{
+    const struct summary marked = {
+        .chosen = written->chosen,
+        .words = written->text ? utf8_count_words(written->text, 0, written->bytes) : 0
+    };
+    const struct report report = {
+        .doc = &w->doc, .summary = &marked, .written = written, .mass = written->mass,
+        .score = written->mass, .file = w->inputs.list[0].name, .device = o->device,
+        .inputs = &w->inputs, .reading = &w->inputs.all, .sections = &w->sections,
+        .named = o->n_files > 1, .attention = o->attention
+    };
+
+    return print_page(&report, o->html);
 }
 
 /* In words of its own, by a model. */
 static int abstract(struct work *w, const struct options *o, bool again)
 {
     int status = o->salient ? analyse(w, o) : find_sentences(w, o);
+    struct written written = { .text = NULL };
 
     attend_close(w->attend);
     w->attend = NULL;
+    if (status == 0 && (o->html || o->explain) && !written_begin(&written, w->doc.n))
+        status = complain(EXIT_FAILURE, "not enough memory", NULL);
     if (status == 0 && again && !o->json)
         fputc('\n', stdout);
     if (status == 0)
-        status = abstract_write(o, &w->doc, w->summary.chosen);
-    if (status == 0 && (fflush(stdout) != 0 || ferror(stdout)))
-        status = complain(EXIT_FAILURE, "cannot write the result", strerror(errno));
-    return status;
+        status = abstract_write(o, &w->doc, w->summary.chosen,
+                                o->html || o->explain ? &written : NULL);
+    if (status == 0 && o->html)
+        status = print_written(w, o, &written);
+    written_finish(&written);
+    return status ? status : printed();
 }
 
 /* One summary of these files. */

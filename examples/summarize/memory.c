@@ -23,7 +23,7 @@ static int64_t group_of(const struct tier *t)
 static bool tier_create(struct attend *a, struct tier *t, int64_t step, int64_t capacity,
                         bool last, struct failure *why)
 {
-    const int64_t width = VECTOR_WIDTH;
+    const int64_t width = a->width;
 
     return ring_create(a, &t->rows, capacity, width, why) &&
            ring_create(a, &t->bias, capacity, 1, why) &&

@@ -187,6 +187,8 @@ static const struct option table[] = {
       "reference, ...; heed-info lists them", TAKE(take_device) },
     { "--attention", "ATTENTION", "which others a sentence sees at first, in parts of about 2048\n"
       "sentences; default window", PUT(attention) },
+    { "--embedder", "DIR", "sentences are alike by what the encoder in DIR makes of them too, and\n"
+      "not by words alone", PUT(embedder) },
     { "--model", "DIR", "what the encoder-decoder in DIR (config.json, model.safetensors,\n"
       "tokenizer.json) writes about FILE, instead of sentences of FILE; --attention\n"
       "then is the model's: full, block:512, longformer:512:1, lsg:norm:128:128:2:1",
@@ -205,9 +207,10 @@ static const struct option table[] = {
       "refused; default 256M", TAKE(take_bytes) },
     { "--json", NULL, "one JSON object with offsets and scores", PUT(json) },
     { "--explain", NULL, "also list every sentence with its segment and score, and those\n"
-      "that it gives most weight to", PUT(explain) },
-    { "--html", "FILE", "also write a page with the summary, the document and what it attends\n"
-      "to; - is standard output, which then has nothing else", PUT(html) },
+      "that it gives most weight to; with --model those of FILE that a sentence of the\n"
+      "summary looked at", PUT(explain) },
+    { "--html", "FILE", "also write a page with the summary, the document and what it attends to,\n"
+      "or the model of --model; - is standard output, which then has nothing else", PUT(html) },
     { "--quiet", NULL, "print no summary: the page of --html has it", PUT(quiet) }
 };
 
@@ -368,8 +371,8 @@ static int check_model(const struct options *o)
         const char *name;
         bool given;
     } others[] = { { "--query", o->query != NULL }, { "--keywords", o->keywords > 0 },
-                   { "--by-section", o->by_section }, { "--explain", o->explain },
-                   { "--html", o->html != NULL }, { "--length", o->length_given } };
+                   { "--by-section", o->by_section },
+                   { "--length", o->length_given } };
 
     if (!o->model && o->segments)
         return complain_of("--segments", "--model DIR beside it", NULL);

@@ -15,6 +15,7 @@ struct options {
     char **files;                  /* in the order of the command line; not owned */
     int64_t n_files;
     const char *device, *attention, *query;
+    const char *embedder;          /* a folder; NULL: words alone say what sentences are about */
     const char *model;             /* a folder; NULL: sentences are chosen */
     const char *memory, *salient;  /* what its segments know of others; NULL: nothing */
     const char *html;              /* NULL: no page */

@@ -84,7 +84,7 @@ static bool add_range(struct writer *w, size_t begin, size_t end)
 
 static bool add_words(struct writer *w, const char *words)
 {
-    const size_t n = strlen(words);
+    const size_t n = strlen(words), begin = w->bytes;
 
     if (!room_for(w, n + 1))
         return false;
@@ -92,7 +92,7 @@ static bool add_words(struct writer *w, const char *words)
         w->text[w->bytes++] = ' ';
     memcpy(w->text + w->bytes, words, n);
     w->bytes += n;
-    return true;
+    return written_piece(w, begin, -1);
 }
 
 /* A speaker's name comes with each of his turns; `alone`: in any case. */
@@ -100,10 +100,12 @@ static bool add_sentence(struct writer *w, int64_t i, bool alone)
 {
     const struct sentence *const s = &w->doc->sentences[i];
     const bool begins = alone || w->doc->sentences[i - 1].turn != s->turn;
+    const size_t begin = w->bytes;
+    bool good = true;
 
     if (begins && s->label_end > s->label_begin)
-        return add_range(w, s->label_begin, s->label_end) && add_range(w, s->begin, s->end);
-    return add_range(w, s->begin, s->end);
+        good = add_range(w, s->label_begin, s->label_end);
+    return good && add_range(w, s->begin, s->end) && written_piece(w, begin, i);
 }
 
 /* The ids of the text so far. */
@@ -246,6 +248,7 @@ static bool add_part(struct writer *w, int64_t end)
     bool good = true;
 
     w->bytes = 0;
+    w->n_pieces = 0;
     if (w->before + w->behind > 0)
         good = add_others(w, words_before, 0, w->before) && add_words(w, words_here);
     for (int64_t i = w->read; i < end && good; i++)
@@ -272,6 +275,37 @@ int part_read(struct writer *w, int64_t end)
     return status;
 }
 
+int64_t part_count(struct writer *w, size_t begin, size_t end)
+{
+    return end > begin ? tokens_in(w, w->text + begin, end - begin) - 1 : 0;
+}
+
+int part_lead(struct writer *w, int64_t *lead)
+{
+    int64_t plain = part_tokens(w);
+    int32_t *ids;
+    int status = 0;
+
+    *lead = 0;
+    if (plain < 0)
+        return writer_failed(w);
+    ids = malloc((size_t)plain * sizeof(*ids) + 1);
+    if (!ids)
+        return writer_no_memory();
+    if (heed_model_tokens(w->model, w->text, w->bytes, HEED_TOKENS_PLAIN, ids, plain, &plain,
+                          &w->why) < 0)
+        status = writer_failed(w);
+    /* Of a text that was cut the last id is none of its own. */
+    for (; !status && *lead + 1 < w->n_ids; ++*lead) {
+        const int64_t left = w->n_ids - 1 - *lead, n = plain < left ? plain : left;
+
+        if (memcmp(w->ids + *lead, ids, (size_t)n * sizeof(*ids)) == 0)
+            break;
+    }
+    free(ids);
+    return status;
+}
+
 /* ---- for states of sentences ---------------------------------------------------- */
 
 bool part_alone(struct writer *w, int64_t end)
@@ -279,6 +313,7 @@ bool part_alone(struct writer *w, int64_t end)
     bool good = true;
 
     w->bytes = 0;
+    w->n_pieces = 0;
     for (int64_t i = w->read; i < end && good; i++)
         good = add_sentence(w, i, i == w->read);
     return good;
@@ -286,7 +321,7 @@ bool part_alone(struct writer *w, int64_t end)
 
 int64_t part_tokens(struct writer *w)
 {
-    return w->bytes ? tokens_in(w, w->text, w->bytes) - 1 : 0;
+    return part_count(w, 0, w->bytes);
 }
 
 #endif

@@ -17,6 +17,14 @@ struct kept {
     int64_t sentence, first, n;
 };
 
+/* Bytes of a part's text, and the sentence that they are; -1: words of heed-summarize's own. */
+struct passage {
+    size_t begin, end;
+    int64_t sentence;
+};
+
+enum { SUMMARY_IDS = 1 << 14 };
+
 struct writer {
     const struct options *options;
     const struct document *doc;
@@ -36,6 +44,12 @@ struct writer {
     int32_t *ids, *out;
     int64_t n_ids, room_ids, read;     /* read: sentences of the parts before */
     int parts;
+    struct written *written;           /* NULL: nobody asks what is looked at */
+    struct passage *pieces;              /* of the text in the making */
+    int64_t n_pieces, room_pieces;
+    size_t base;                       /* where this part's text begins in w->written */
+    int32_t *groups;                   /* the piece of each id; -1: none */
+    float *weights;
 };
 
 /* Says what went wrong, or that memory is short. Returns an exit status. */
@@ -65,6 +79,19 @@ int64_t part_last(const struct writer *w, int64_t n);
  * tokenizer that fails). */
 bool part_alone(struct writer *w, int64_t end);
 int64_t part_tokens(struct writer *w);
+
+/* Tokens of some bytes of the text, without those that begin and end texts; negative: a tokenizer
+ * that fails. How many of those begin the ids that were read. */
+int64_t part_count(struct writer *w, size_t begin, size_t end);
+int part_lead(struct writer *w, int64_t *lead);
+
+/* What is in the text from `begin` on is this sentence; false: no memory. */
+bool written_piece(struct writer *w, size_t begin, int64_t sentence);
+
+/* Has the next generation tell what it looks at; takes that up, with the text of n ids. Return an
+ * exit status. */
+int written_ask(struct writer *w, heed_generate_options *options);
+int written_take(struct writer *w, const char *text, int64_t n);
 
 /* Reads all parts once, and keeps the states of salient sentences. Returns an exit status. */
 int recall_all(struct writer *w);

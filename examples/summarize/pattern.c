@@ -70,11 +70,11 @@ static void add(struct pattern *p, const float *y, const struct columns *c, int6
     }
 }
 
-static double square(const float *x)
+static double square(const float *x, int64_t width)
 {
     double sum = 0;
 
-    for (int k = 0; k < VECTOR_WIDTH; k++)
+    for (int64_t k = 0; k < width; k++)
         sum += (double)x[k] * (double)x[k];
     return sum;
 }
@@ -105,7 +105,7 @@ bool pattern_take(struct attend *a, const struct matrix *x, const float *rows, c
         matrix_read(a, host_lse, &lse, why)) {
         for (int64_t i = begin; i < begin + count; i++)
             add(p, host + i * c.width, &c, kept[i],
-                exp(SHARPNESS * square(rows + i * VECTOR_WIDTH) - (double)host_lse[i]));
+                exp(SHARPNESS * square(rows + i * a->width, a->width) - (double)host_lse[i]));
         good = true;
     }
     matrix_destroy(a, &v);

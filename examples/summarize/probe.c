@@ -32,7 +32,7 @@ struct pass {
     const float *bias;             /* of the keys, host, [n]; NULL: 0 */
     int64_t chunk, n_chunks;
     struct memory *memory;
-    struct matrix query;           /* device, [chunk][VECTOR_WIDTH] */
+    struct matrix query;           /* device, [chunk][width] */
     struct matrix lse;             /* device, [PARTS * n][1] */
     float *rows, *row_bias;        /* host, a chunk */
     struct meter *meter;
@@ -49,7 +49,7 @@ static int64_t rows_in(const struct pass *p, int64_t chunk)
 static bool fetch(struct attend *a, const struct pass *p, bool vectors, int64_t chunk,
                   struct failure *why)
 {
-    const int64_t rows = rows_in(p, chunk), at = chunk * p->chunk, w = VECTOR_WIDTH;
+    const int64_t rows = rows_in(p, chunk), at = chunk * p->chunk, w = a->width;
 
     memset(p->rows + rows * w, 0, (size_t)((p->chunk - rows) * w) * sizeof(*p->rows));
     if (!vectors && rows > 0)
@@ -188,14 +188,14 @@ static bool pass_create(struct attend *a, struct pass *p, struct failure *why)
 {
     const int64_t near = p->n_chunks < NEAR_CHUNKS ? p->n_chunks : NEAR_CHUNKS;
 
-    p->rows = malloc((size_t)p->chunk * VECTOR_WIDTH * sizeof(*p->rows));
+    p->rows = malloc((size_t)(p->chunk * a->width) * sizeof(*p->rows));
     p->row_bias = malloc((size_t)p->chunk * sizeof(*p->row_bias));
     if (!p->rows || !p->row_bias) {
         snprintf(why->text, sizeof(why->text), "not enough memory for the probe");
         return false;
     }
     return memory_create(a, p->memory, p->chunk, near * p->chunk, a->limits.capacity, why) &&
-           matrix_create(a, &p->query, p->chunk, VECTOR_WIDTH, why) &&
+           matrix_create(a, &p->query, p->chunk, a->width, why) &&
            matrix_create(a, &p->lse, PARTS * p->views->n, 1, why);
 }
 

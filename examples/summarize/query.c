@@ -27,10 +27,10 @@ static bool look_at_query(struct attend *a, const struct vectors *v, const float
                           float *relevance, struct failure *why)
 {
     const int64_t most = v->n < ROWS ? v->n + 1 : ROWS;
-    float *const rows = malloc((size_t)most * VECTOR_WIDTH * sizeof(*rows));
+    float *const rows = malloc((size_t)(most * v->width) * sizeof(*rows));
     struct matrix x = { .rows = 0 }, query = { .rows = 0 }, lse = { .rows = 0 };
-    bool good = rows && matrix_create(a, &x, most, VECTOR_WIDTH, why) &&
-                matrix_create(a, &query, 1, VECTOR_WIDTH, why) &&
+    bool good = rows && matrix_create(a, &x, most, v->width, why) &&
+                matrix_create(a, &query, 1, v->width, why) &&
                 matrix_create(a, &lse, most, 1, why) && matrix_write(a, &query, vector, why);
 
     for (int64_t at = 0; at < v->n && good; at += most) {
@@ -42,7 +42,7 @@ static bool look_at_query(struct attend *a, const struct vectors *v, const float
         };
 
         for (int64_t i = 0; i < n; i++)
-            vectors_expand(v, at + i, rows + i * VECTOR_WIDTH);
+            vectors_expand(v, at + i, rows + i * v->width);
         good = matrix_write(a, &step.q, rows, why) && call_attention(a, &step, why) &&
                matrix_read(a, relevance + at, &step.lse, why);
     }
@@ -123,7 +123,7 @@ static bool look_beside(struct attend *a, const float *relevance, float *spread,
 }
 
 enum query_end query_add(struct attend *a, const struct document *doc, const struct vectors *v,
-                         const struct embedder *embedder, const char *text, size_t size,
+                         struct embedding *embedding, const char *text, size_t size,
                          float *query, float *score, struct failure *why)
 {
     struct asked asked;
@@ -132,7 +132,8 @@ enum query_end query_add(struct attend *a, const struct document *doc, const str
     bool named;
 
     snprintf(why->text, sizeof(why->text), "not enough memory for the query");
-    if (!spread || !embedder->ask(&asked, doc, text, size))
+    if (!spread || !vectors_ask(&asked, doc, text, size) ||
+        (embedding && !embedding_ask(embedding, &asked, text, size, why)))
         goto done;
     end = QUERY_EMPTY;
     if (asked.terms == 0)
@@ -143,7 +144,7 @@ enum query_end query_add(struct attend *a, const struct document *doc, const str
     scale_to_one(query, v->n);
     named = add_speakers(doc, text, size, query);
     end = QUERY_NOT_FOUND;
-    if (asked.known == 0 && !named)
+    if (asked.known == 0 && !embedding && !named)
         goto done;
     end = QUERY_FAILED;
     scale_to_one(query, v->n);

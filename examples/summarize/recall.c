@@ -13,23 +13,6 @@
 
 enum { KEPT_MOST = 1024 };             /* rows that a part gets */
 
-/* How many ids stand before those of the text itself. */
-static int leading(struct writer *w, int64_t plain, int64_t *lead)
-{
-    int32_t *ids = malloc((size_t)plain * sizeof(*ids) + 1);
-    int status = ids ? 0 : writer_no_memory();
-
-    *lead = 0;
-    if (!status && heed_model_tokens(w->model, w->text, w->bytes, HEED_TOKENS_PLAIN, ids, plain,
-                                     &plain, &w->why) < 0)
-        status = writer_failed(w);
-    while (!status && *lead < w->n_ids - plain &&
-           memcmp(w->ids + *lead, ids, (size_t)plain * sizeof(*ids)) != 0)
-        ++*lead;
-    free(ids);
-    return status;
-}
-
 /* Rows `first` to `end` of a part's states behind those that are kept. */
 static bool keep(struct writer *w, struct kept *kept, const float *states, int64_t first,
                  int64_t end)
@@ -78,7 +61,7 @@ static int recall_part(struct writer *w, int64_t end, struct kept **kept)
     int status = part_read(w, end);
 
     if (!status)
-        status = leading(w, part_tokens(w), &lead);
+        status = part_lead(w, &lead);
     if (!status)
         status = states_of(w, &states);
     for (int64_t i = part_salient(w, w->read, 1, end); i < end && !status;

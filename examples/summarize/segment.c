@@ -19,7 +19,7 @@
 static bool similarity_ahead(const struct document *doc, const struct vectors *v, int64_t i,
                              double *similarity)
 {
-    double sum[VECTOR_WIDTH] = { 0 };
+    double sum[VECTOR_MOST] = { 0 };
     int64_t words = 0, j = i + 1;
 
     for (; j < doc->n && words < SEGMENT_MIN_WORDS; j++) {
@@ -34,7 +34,7 @@ static bool similarity_ahead(const struct document *doc, const struct vectors *v
 
 bool document_segment(struct document *doc, const struct vectors *v)
 {
-    double sum[VECTOR_WIDTH] = { 0 };
+    double sum[VECTOR_MOST] = { 0 };
     int64_t begin = 0, words = 0, n = 0;
 
     free(doc->segments);
@@ -53,7 +53,7 @@ bool document_segment(struct document *doc, const struct vectors *v)
             close = ahead > vectors_dot_sum(v, i, sum) / (double)(i - begin);
         if (close) {
             doc->segments[++n] = begin = i;
-            memset(sum, 0, sizeof(sum));
+            memset(sum, 0, (size_t)v->width * sizeof(*sum));
             words = 0;
         }
         vectors_add(v, i, sum);

@@ -164,7 +164,7 @@ static bool choice_create(struct choice *c, struct budget budget)
         const struct sentence *const s = &c->doc->sentences[i];
 
         c->usable[i] = s->candidate && s->needs >= 0 && s->words >= SHORTEST &&
-                       s->words <= LONGEST && c->vectors->row[i + 1] > c->vectors->row[i];
+                       s->words <= LONGEST && vectors_has(c->vectors, i);
     }
     choice_limit(c, 0, c->doc->n);
     return true;
@@ -173,7 +173,7 @@ static bool choice_create(struct choice *c, struct budget budget)
 /* The likeness of the candidates takes in the chosen sentence `pick`. */
 static void liken(struct choice *c, int64_t pick)
 {
-    float dense[VECTOR_WIDTH];
+    float dense[VECTOR_MOST];
 
     vectors_expand(c->vectors, c->picks[pick], dense);
     for (int64_t i = 0; i < c->n_candidates; i++) {

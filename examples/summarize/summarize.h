@@ -166,43 +166,49 @@ struct manner manner_of(const struct manner_count *count);
 
 /* ---- vector.c: sentences to unit vectors --------------------------------- */
 
-enum { VECTOR_WIDTH = 512 };
-
-struct asked;
+/* Channels of words; of a vector with a model's, a multiple of VECTOR_STEP, at most. */
+enum { VECTOR_WIDTH = 512, VECTOR_STEP = 16, VECTOR_MOST = VECTOR_WIDTH + 4096 };
 
 /* Rows of unit length, or empty for sentences that say nothing. */
 struct vectors {
-    int64_t n;
+    int64_t n, width;
     int32_t *row;                      /* entries of row i: [row[i], row[i + 1]) */
     uint16_t *column;                  /* ascending within a row */
     float *value;
+    float *dense;                      /* a model's channels, [n][width - VECTOR_WIDTH]; NULL */
     struct manner *manner;             /* [n] */
+};
+
+/* A text of the caller's among the sentences of a document. */
+struct asked {
+    float vector[VECTOR_MOST];         /* of unit length, or 0 */
+    int64_t terms;                     /* words and pairs that say something */
+    int64_t known;                     /* of them, those in the document */
 };
 
 bool vectors_build(struct vectors *v, const struct document *doc);
 bool vectors_ask(struct asked *asked, const struct document *doc, const char *text, size_t size);
 void vectors_finish(struct vectors *v);
+/* Whether sentence i has a vector. */
+bool vectors_has(const struct vectors *v, int64_t i);
 void vectors_expand(const struct vectors *v, int64_t i, float *dense);
 float vectors_dot(const struct vectors *v, int64_t i, const float *dense);
 void vectors_add(const struct vectors *v, int64_t i, double *sum);
 double vectors_dot_sum(const struct vectors *v, int64_t i, const double *sum);
 
-/* A text of the caller's among the sentences of a document. */
-struct asked {
-    float vector[VECTOR_WIDTH];        /* of unit length, or 0 */
-    int64_t terms;                     /* words and pairs that say something */
-    int64_t known;                     /* of them, those in the document */
-};
+/* ---- embed.c: what a model makes of sentences --------------------------- */
 
-/* How texts become vectors: another way is another of these. */
-struct embedder {
-    const char *name;
-    /* Rows of the document's sentences; false: no memory. */
-    bool (*sentences)(struct vectors *v, const struct document *doc);
-    bool (*ask)(struct asked *asked, const struct document *doc, const char *text, size_t size);
-};
+struct embedding;
+struct failure;
 
-extern const struct embedder embedder_tfidf;
+/* Opens the model of a folder, NULL if it fails, and adds its channels to the vectors of words. */
+struct embedding *embedding_open(const char *folder, const char *device, struct failure *why);
+void embedding_close(struct embedding *e);
+bool embedding_add(struct embedding *e, struct vectors *v, const struct document *doc,
+                   struct failure *why);
+/* Adds those of a text, once a document has its own. */
+bool embedding_ask(struct embedding *e, struct asked *asked, const char *text, size_t size,
+                   struct failure *why);
 
 /* ---- segment.c: runs of sentences that belong together ------------------- */
 
@@ -279,9 +285,10 @@ bool attend_best(struct attend *a, const float *score, const bool *present, int6
 enum query_end { QUERY_GOOD, QUERY_FAILED, QUERY_EMPTY, QUERY_NOT_FOUND };
 
 /* Adds to each score how much the sentence, and what stands beside it, has to do with a text:
- * query, [doc->n], is what was added. */
+ * query, [doc->n], is what was added. `embedding`: what the vectors have it of; NULL: of words
+ * alone. */
 enum query_end query_add(struct attend *a, const struct document *doc, const struct vectors *v,
-                         const struct embedder *embedder, const char *text, size_t size,
+                         struct embedding *embedding, const char *text, size_t size,
                          float *query, float *score, struct failure *why);
 
 /* ---- salience.c, select.c: scores and choice ----------------------------- */
@@ -375,6 +382,30 @@ bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before
 size_t summary_end(const struct summary *summary, const struct document *doc,
                    const struct sentence *s);
 
+/* ---- written.c: what a model wrote, and what it looked at ------------------- */
+
+struct written_sentence {
+    size_t begin, end;                 /* bytes of the text */
+    int64_t part;
+    int64_t at[LOOKS];                 /* of the document, what it looked at most first; -1: none */
+    float share[LOOKS];                /* of the attention that sentences got */
+};
+
+struct written {
+    char *text;                        /* of all parts, one behind another */
+    size_t bytes;
+    struct written_sentence *list;
+    int64_t n, room, parts;
+    char family[32];                   /* of the model */
+    float *mass;                       /* what each sentence of the document got of all, [doc->n] */
+    bool *chosen;                      /* which were looked at most by one, [doc->n] */
+    int64_t *back;                     /* by which; -1: none, [doc->n] */
+};
+
+/* Of a document of so many sentences; false: no memory. */
+bool written_begin(struct written *written, int64_t sentences);
+void written_finish(struct written *written);
+
 /* ---- output.c, json.c, html_page.c --------------------------------------- */
 
 struct reading;
@@ -383,6 +414,7 @@ struct inputs;
 struct report {
     const struct document *doc;
     const struct summary *summary;
+    const struct written *written;     /* NULL: the summary has sentences of the document */
     const float *mass, *score;
     const float *relevance;            /* what the query added to scores; NULL: nothing */
     const float (*parts)[SALIENCE_PARTS];  /* NULL: not told */

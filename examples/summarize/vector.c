@@ -305,7 +305,7 @@ bool vectors_build(struct vectors *v, const struct document *doc)
     int64_t entries;
     bool good = false;
 
-    *v = (struct vectors){ .n = doc->n };
+    *v = (struct vectors){ .n = doc->n, .width = VECTOR_WIDTH };
     v->row = calloc(rows + 1, sizeof(*v->row));
     v->manner = calloc(rows + 1, sizeof(*v->manner));
     if (v->row && v->manner && census_take(&c, &t, doc, &entries)) {
@@ -374,15 +374,25 @@ bool vectors_ask(struct asked *asked, const struct document *doc, const char *te
     return good;
 }
 
-const struct embedder embedder_tfidf = { "tf-idf", vectors_build, vectors_ask };
-
 void vectors_finish(struct vectors *v)
 {
     free(v->row);
     free(v->column);
     free(v->value);
+    free(v->dense);
     free(v->manner);
     *v = (struct vectors){ 0 };
+}
+
+bool vectors_has(const struct vectors *v, int64_t i)
+{
+    return v->row[i + 1] > v->row[i];
+}
+
+/* The channels of sentence i that are no words' ones. */
+static const float *dense_of(const struct vectors *v, int64_t i)
+{
+    return v->dense + i * (v->width - VECTOR_WIDTH);
 }
 
 void vectors_expand(const struct vectors *v, int64_t i, float *dense)
@@ -390,6 +400,9 @@ void vectors_expand(const struct vectors *v, int64_t i, float *dense)
     memset(dense, 0, VECTOR_WIDTH * sizeof(*dense));
     for (int64_t k = v->row[i]; k < v->row[i + 1]; k++)
         dense[v->column[k]] = v->value[k];
+    if (v->dense)
+        memcpy(dense + VECTOR_WIDTH, dense_of(v, i),
+               (size_t)(v->width - VECTOR_WIDTH) * sizeof(*dense));
 }
 
 float vectors_dot(const struct vectors *v, int64_t i, const float *dense)
@@ -398,6 +411,8 @@ float vectors_dot(const struct vectors *v, int64_t i, const float *dense)
 
     for (int64_t k = v->row[i]; k < v->row[i + 1]; k++)
         sum += v->value[k] * dense[v->column[k]];
+    for (int64_t k = VECTOR_WIDTH; k < v->width; k++)
+        sum += dense_of(v, i)[k - VECTOR_WIDTH] * dense[k];
     return sum;
 }
 
@@ -405,6 +420,8 @@ void vectors_add(const struct vectors *v, int64_t i, double *sum)
 {
     for (int64_t k = v->row[i]; k < v->row[i + 1]; k++)
         sum[v->column[k]] += (double)v->value[k];
+    for (int64_t k = VECTOR_WIDTH; k < v->width; k++)
+        sum[k] += (double)dense_of(v, i)[k - VECTOR_WIDTH];
 }
 
 double vectors_dot_sum(const struct vectors *v, int64_t i, const double *sum)
@@ -413,5 +430,7 @@ double vectors_dot_sum(const struct vectors *v, int64_t i, const double *sum)
 
     for (int64_t k = v->row[i]; k < v->row[i + 1]; k++)
         dot += (double)v->value[k] * sum[v->column[k]];
+    for (int64_t k = VECTOR_WIDTH; k < v->width; k++)
+        dot += (double)dense_of(v, i)[k - VECTOR_WIDTH] * sum[k];
     return dot;
 }

@@ -156,6 +156,17 @@ typedef struct heed_generate_options {
     /** Called after each token; 0: stop, and give what there is. NULL: not. */
     int (*progress)(void *context, int64_t done, int64_t most);
     void *context;             /**< Passed through, never read. */
+    /**
+     * What the sequence looked at: weights receives [n_out][n_groups], memory of the host with room
+     * for [room]; NULL: nothing. Row i is what the decoder's attention to the text gave to each
+     * group of its tokens as it came to id i, the mean over layers and heads; row 0 is 0. Where
+     * every token has a group a row's sum is 1, but for rounding, and for what rows of the
+     * encoder's own got (LSG). It takes one more pass over the sequence, and (4 + 4) * n * n_groups
+     * bytes.
+     */
+    float *weights;
+    const int32_t *groups;     /**< [n], the group of each token, below n_groups; -1: of none. */
+    int64_t n_groups;          /**< 1 to 2^20. */
 } heed_generate_options;
 
 /**
@@ -268,6 +279,30 @@ HEED_MODEL_API HEED_MUST_CHECK heed_status
 heed_model_generate(const heed_model *model, heed_queue *queue, const int32_t *ids, int64_t n,
                     const heed_generate_options *options, int32_t *out, int64_t room,
                     int64_t *n_out, heed_report *report);
+
+/**
+ * Vectors of texts, whose cosines say how much texts are about the same: the mean of a text's
+ * states, or its first one where 1_Pooling/config.json says so, at unit length (Reimers and
+ * Gurevych 2019, sections 3 and 6.5). Any encoder has some; those of one that was trained for it
+ * are good. Of a text that has more tokens than the model has positions, or than max_seq_length of
+ * sentence_bert_config.json, the first ones and the last one count. A text without tokens has
+ * zeros.
+ *
+ * The bits of a vector are those that the text has alone, however many there are beside it.
+ *
+ * @param texts   [n], UTF-8; one of 0 bytes may be NULL.
+ * @param bytes   [n], of each.
+ * @param n       0 or more. Memory of the device grows with the longest text, not with n.
+ * @param vectors receives [n][channels], memory of the host.
+ * @return HEED_OK; HEED_E_NULL; HEED_E_MISMATCH a queue of another device; HEED_E_VALUE n is
+ *   negative, or a file about vectors makes no sense; HEED_E_UNSUPPORTED modules.json or
+ *   1_Pooling/config.json want more than that; of the tokenizer as heed_model_tokens();
+ *   HEED_E_NOMEM, HEED_E_DEVICE_NOMEM, and what devices answer. On an error vectors are
+ *   unspecified.
+ */
+HEED_MODEL_API HEED_MUST_CHECK heed_status
+heed_model_vectors(const heed_model *model, heed_queue *queue, const char *const *texts,
+                   const uint64_t *bytes, int64_t n, float *vectors, heed_report *report);
 
 /* ---- documents, segment by segment ---- */
 

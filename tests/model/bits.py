@@ -74,6 +74,8 @@ class Comparison:
                   *options)
         for words in searches:
             self.call(what, ways, "generate", folder, ids, *words, *options)
+        self.call(what, ways[:2] if len(searches) == 1 else ways, "looks", folder, ids,
+                  *searches[0], *options)
 
 
 def text(random, n):

@@ -398,8 +398,9 @@ class Model:
 
     # -- the decoder --
 
-    def decode(self, t, states, ids):
-        """Logits of what follows each of the ids."""
+    def decode(self, t, states, ids, looks=None):
+        """Logits of what follows each of the ids. looks: takes, of each layer, the weights of the
+        text's rows, [ids][heads * rows]."""
         s, n = self.settings, len(ids)
         heads, places = s["decoder_heads"], numpy.arange(n)
         before = places <= places[:, None]
@@ -415,6 +416,9 @@ class Model:
         def cross(x, layer):
             q = self.linear(t, x, layer + "cross_q")
             k, v = (self.linear(t, states, layer + "cross_" + part) for part in "kv")
+            if looks is not None:       # weights are what values of 0 and 1 become
+                ones = t.leaf(numpy.tile(numpy.eye(len(states.value)), (1, heads)))
+                looks.append(t.attend(q, k, ones, heads, everyone, 1 if alone else None))
             return t.attend(q, k, v, heads, everyone, 1 if alone else None)
         x = self.begin(t, "decoder", ids)
         for i in range(s["decoder_layers"]):
@@ -443,6 +447,16 @@ class Model:
         t = tape.Tape()
         x = self.decode(t, self.encode(t, ids), following)
         return x.value, t.bound(x)
+
+    def looks(self, ids, following):
+        """What rows of `following` give to tokens of the text, the mean of layers and heads, and how
+        far heed may be off: the mean of bounds, and a rounding."""
+        t, nodes = tape.Tape(), []
+        self.decode(t, self.encode(t, ids), following, nodes)
+        shape = (len(nodes), len(following), self.settings["decoder_heads"], -1)
+        value, bound = (numpy.reshape(x, shape).mean((0, 2))[:, self.shown():] for x in (
+            [n.value for n in nodes], [t.bound(n) for n in nodes]))
+        return value, bound + tape.U * value + tape.TINY
 
     def search(self, ids, **options):
         """The sequence that generate() of transformers 5 documents."""

@@ -57,13 +57,23 @@ class Program:
                                           " ".join(map(str, following)), *options),
                                 "<f4").reshape(len(following), -1)
 
-    def generate(self, folder, ids, options, *others):
-        """Ids; options are those of a Search of oracle.py."""
+    @staticmethod
+    def words(options):
+        """Words of the command line."""
         words = [w for key, value in options.items() if key in OPTIONS
                  for w in (OPTIONS[key], str(value))]
         if "stopping" in options:
             words += ["--stopping", STOPPING[options["stopping"]]]
-        return [int(i) for i in self.call("generate", folder, ids, *words, *others).split()]
+        return words
+
+    def looks(self, folder, ids, options, *others):
+        """[generated ids][n]"""
+        return numpy.frombuffer(self.call("looks", folder, ids, *self.words(options), *others),
+                                "<f4").reshape(-1, len(ids))
+
+    def generate(self, folder, ids, options, *others):
+        """Ids; options are those of a Search of oracle.py."""
+        return [int(i) for i in self.call("generate", folder, ids, *self.words(options), *others).split()]
 
 
 def scratch():

@@ -193,6 +193,17 @@ class Judge:
             self.ends += 1
             self.search(what, folder, model, ids, greedy | {"min_length": len(natural)}, *words)
 
+    def looks(self, what, folder, model, ids, options, words):
+        """What a generated sequence looked at. Rows are of the ids before, and the first one is 0."""
+        got = self.program.looks(folder, ids, options, *words)
+        generated = self.program.generate(folder, ids, options, *words)
+        if len(got) != len(generated) or got[0].any():
+            self.fail(f"{what}: {len(got)} rows of {len(generated)} ids, the first {got[0]}")
+        want, bound = model.looks(ids, generated[:-1])
+        self.compare(f"{what}: looks", got[1:], want, bound)
+        if (abs(numpy.roll(got[1:], 1, 1) - want) <= bound).all() and len(ids) > 1:
+            self.fail(f"{what}: looks at other tokens are not told apart")
+
     def checkpoint(self, what, folder, ids, following, searches, options=(), attention=None,
                    quantised=None, faults=True):
         """All of one checkpoint and one text."""
@@ -215,6 +226,7 @@ class Judge:
                 self.search(what, folder, model, ids, search, *options)
             if searches:
                 self.later(what, folder, model, ids, options)
+                self.looks(what, folder, model, ids, searches[-1] | {"max_length": 7}, options)
         for name, faulty in faults_of(model).items() if faults else ():
             self.faults += 1
             t = tape.Tape()

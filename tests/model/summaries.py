@@ -3,20 +3,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """heed-summarize --model with --segments, --memory and --salient, on a random model of bytes.
 
-summaries.py HEED-SUMMARIZE: parts cover the text and keep to the positions; what a part gets of
+summaries.py HEED-SUMMARIZE HEED-MODEL: parts cover the text and keep to the positions; what a part gets of
 others is what Cao and Wang 2023, section 3.2, say, to the byte, as each byte is a token; memories
 change what follows the first part and nothing before; the same text on other devices and threads;
-what makes no sense is one line and exit status 2.
+what makes no sense is one line and exit status 2. The page of --html has what was written, and of each
+sentence which of the document's it looked at most: the sums of what `heed-model looks` prints.
 """
 
 import json
 import os
+import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 import running
+import numpy
 import checkpoints
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "summarize"))
+import page as pages
 
 POSITIONS = 512
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
@@ -158,6 +165,76 @@ def others_of(program, options, parts, sentences, chosen):
             program.fail(f"{options}: others {part['others']}, wanted {wanted}")
 
 
+def sentences_of(page, text):
+    """Of each listed sentence the bytes of the text that it ends at."""
+    end = 0
+    for i in range(sum(bool(re.fullmatch(r"c\d+", name)) for name in page.ids)):
+        words = page.texts[f"c{i}"].split()
+        for word in words:
+            end = text.index(word, end) + len(word)
+        yield " ".join(words), end
+
+
+def paged(program, model, folder):
+    """The page of a model that writes words of a few letters."""
+    settings = checkpoints.settings_of("bart", vocab=len(SPECIAL) + 256, positions=POSITIONS)
+    tensors = checkpoints.draw(settings, 1)
+    bias = numpy.full((1, settings["vocab"]), -100.0)
+    letters = [len(SPECIAL) + b for b in b"ABCDEFGHIJKLMNOPQRSTUVW."] + [len(SPECIAL) + 32]
+    bias[0, letters] = 0
+    bias[0, letters[-2:]] = 3
+    tensors["final_logits_bias"] = bias
+    checkpoints.save(folder, checkpoints.config_of(settings), tensors,
+                     generation={"max_length": 110, "no_repeat_ngram_size": 2})
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer()))
+    target = folder / "page.html"
+    told = program.asked("--explain")["sentences"]
+    done = program.run("--model", str(folder), "--segments", "--json", "--explain", "--html",
+                       str(target))
+    if done.returncode:
+        raise running.Failed(done.stderr)
+    parts, text = json.loads(done.stdout)["parts"], target.read_text("utf-8")
+    page = pages.Page(text)
+    for fault in pages.form(text, page):
+        program.fail(f"the page: {fault}")
+    looks = re.findall(r"<small[^>]*>looked at sentence (.*?)</small>", text)
+    looks = [re.findall(r'#s(\d+)">(\d+)</a> \((\d+) %\)', one) for one in looks]
+    written = "".join(part["text"] for part in parts)
+    listed = list(sentences_of(page, written))
+    if pages.joined("".join(words for words, _ in listed)) != pages.joined(written) or \
+            len(listed) < 6 or len(looks) != len(listed):
+        program.fail(f"the page lists {listed} with {len(looks)} looks, written was {written}")
+        return
+    marked, begin, number = set(), 0, 0
+    for part in parts:
+        first, end = part["sentences"]
+        own = [joined([told[i]]) for i in range(first, end)]
+        ids = [0, *(4 + b for b in " ".join(own).encode()), 2]
+        rows = model.looks(folder, ids, {}).astype("f8")
+        ends = numpy.cumsum([0] + [len(one.encode()) + (i > 0) for i, one in enumerate(own)])
+        token, before = 1, number
+        while number < len(listed) and listed[number][1] <= begin + len(part["text"]):
+            # Bytes of white space behind a sentence are the next one's.
+            last = listed[number][1] - begin + 1 if listed[number][1] < begin + len(part["text"]) \
+                else len(rows)
+            sums = [rows[token:last, 1 + a:1 + b].sum() for a, b in zip(ends, ends[1:])]
+            order = sorted(range(len(own)), key=lambda i: -sums[i])[:3]
+            wanted = [(first + i, 100 * sums[i] / sum(sums)) for i in order]
+            shown = [(int(a), float(c)) for a, b, c in looks[number] if int(a) + 1 == int(b)]
+            got = [(one["index"], 100 * one["share"])
+                   for one in part["written"][number - before]["looks_at"]]
+            # The page has whole numbers, the JSON six places, sums are of binary32.
+            for rows_of, off in ((shown, 0.5), (got, 1e-4)):
+                if [a for a, _ in rows_of] != [a for a, _ in wanted] or \
+                        any(abs(a - b) > off + 1e-4 for (_, a), (_, b) in zip(rows_of, wanted)):
+                    program.fail(f"sentence {number} looked at {wanted}, told is {rows_of}")
+            marked |= {a for a, _ in wanted}
+            token, number = last, number + 1
+        begin += len(part["text"])
+    if {int(name[1:]) for name, tag in page.tags.items() if tag == "mark"} != marked:
+        program.fail(f"marked are others than {marked}")
+
+
 def usage(program):
     """What makes no sense."""
     model = ("--model", program.model)
@@ -204,6 +281,8 @@ def main():
         (folder / "text.txt").write_text(TEXT)
         program = Program(sys.argv[1], str(folder), str(folder / "text.txt"))
         parts = compare(program)
+        if len(sys.argv) > 2:
+            paged(program, running.Program(sys.argv[2]), folder / "letters")
     finally:
         shutil.rmtree(folder)
     print(f"{parts} parts, {program.failures} failures")

@@ -56,7 +56,7 @@ static void load(const char *name)
     ck_assert_int_eq(encoder_run(&world.p, world.queue,
                                  &(struct attention){ .mechanism = world.p.family->mechanism,
                                                       .globals = 1 },
-                                 NULL, text, N, world.states, NULL), HEED_OK);
+                                 NULL, NULL, text, N, world.states, NULL), HEED_OK);
 }
 
 static void drop(void)
@@ -67,7 +67,8 @@ static void drop(void)
 
 static void open_decoder(struct decoder *d, int64_t batch, int64_t rows)
 {
-    ck_assert_int_eq(decoder_open(d, &world.p, world.queue, world.states, N, batch, rows, M, NULL),
+    ck_assert_int_eq(decoder_open(d, &world.p, world.queue, world.states, N, batch, rows, M, NULL,
+                                  NULL),
                      HEED_OK);
 }
 

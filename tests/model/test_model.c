@@ -345,6 +345,90 @@ TEST(generations)
     ck_assert(n >= 2 && n <= 3 && ids[0] == 2);
 }
 
+/* Weights of a sequence are refused before it is generated. */
+TEST(what_was_looked_at)
+{
+    static const int32_t groups[N] = { 0, 0, 1, 1, -1, 2 }, above[N] = { 0, 3, 0, 0, 0, 0 },
+                         below[N] = { 0, 0, 0, 0, 0, -2 };
+    static const struct {
+        const int32_t *groups;
+        int64_t n;
+        heed_status status;
+        const char *field;
+    } rows[] = { { NULL, 3, HEED_E_NULL, "options.groups" },
+                 { groups, 0, HEED_E_VALUE, "options.n_groups" },
+                 { groups, -1, HEED_E_VALUE, "options.n_groups" },
+                 { groups, (1 << 20) + 1, HEED_E_VALUE, "options.n_groups" },
+                 { groups, 2, HEED_E_VALUE, "options.groups" },
+                 { above, 3, HEED_E_VALUE, "options.groups" },
+                 { below, 3, HEED_E_VALUE, "options.groups" } };
+    float weights[ROOM * 3], same[ROOM * 3];
+    struct generation g = usual();
+    int32_t ids[ROOM];
+    int64_t n;
+
+    memset(weights, CANARY, sizeof weights);
+    memcpy(same, weights, sizeof same);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const heed_generate_options o = { .size = sizeof o, .weights = weights,
+                                          .groups = rows[i].groups, .n_groups = rows[i].n };
+
+        g.options = &o;
+        generate_refused(rows[i].field, rows[i].status, g, rows[i].field);
+        ck_assert(memcmp(weights, same, sizeof same) == 0);
+    }
+    ck_assert_int_eq(
+        heed_model_generate(world.bart, world.queue, text, N,
+                            &(heed_generate_options){ .size = sizeof(heed_generate_options),
+                                                      .max_length = 5, .weights = weights,
+                                                      .groups = groups, .n_groups = 3 },
+                            ids, ROOM, &n, NULL), HEED_OK);
+    for (int64_t i = 0; i < n; i++) {
+        const float sum = weights[3 * i] + weights[3 * i + 1] + weights[3 * i + 2];
+
+        ck_assert_msg(i ? sum > 0 && sum < 1 : sum == 0, "row %lld has %g", (long long)i,
+                      (double)sum);   /* one token is in no group */
+    }
+    ck_assert(memcmp(weights + 3 * n, same + 3 * n, sizeof same - 12 * (size_t)n) == 0);
+}
+
+/* ---- vectors ---- */
+
+TEST(vectors_of_texts)
+{
+    static const char *const lines[2] = { "a", NULL };
+    static const uint64_t bytes[2] = { 1, 0 }, wrong[2] = { 1, 1 };
+    heed_model *const model = open_model("bytes");
+    float x[2 * D], same[2 * D];
+    heed_report why = asking();
+
+    memset(x, CANARY, sizeof x);
+    memcpy(same, x, sizeof same);
+    refused("model", HEED_E_NULL, heed_model_vectors(NULL, world.queue, lines, bytes, 2, x, &why),
+            &why, "model");
+    refused("queue", HEED_E_NULL, heed_model_vectors(model, NULL, lines, bytes, 2, x, &why), &why,
+            "queue");
+    refused("texts", HEED_E_NULL, heed_model_vectors(model, world.queue, NULL, bytes, 2, x, &why),
+            &why, "texts");
+    refused("bytes", HEED_E_NULL, heed_model_vectors(model, world.queue, lines, NULL, 2, x, &why),
+            &why, "bytes");
+    refused("vectors", HEED_E_NULL,
+            heed_model_vectors(model, world.queue, lines, bytes, 2, NULL, &why), &why, "vectors");
+    refused("a text", HEED_E_NULL,
+            heed_model_vectors(model, world.queue, lines, wrong, 2, x, &why), &why, "texts");
+    refused("another device", HEED_E_MISMATCH,
+            heed_model_vectors(model, world.other, lines, bytes, 2, x, &why), &why, "queue");
+    refused("n", HEED_E_VALUE, heed_model_vectors(model, world.queue, lines, bytes, -1, x, &why),
+            &why, "n");
+    refused("no tokenizer", HEED_E_NOT_FOUND,
+            heed_model_vectors(world.bert, world.queue, lines, bytes, 2, x, &why), &why,
+            "tokenizer.json");
+    ck_assert_int_eq(heed_model_vectors(model, world.queue, NULL, NULL, 0, NULL, &why), HEED_OK);
+    ck_assert(memcmp(x, same, sizeof same) == 0);
+    ck_assert_int_eq(heed_model_vectors(model, world.queue, lines, bytes, 2, x, &why), HEED_OK);
+    heed_model_close(model);
+}
+
 struct told {
     int calls, stop_at;
     int64_t last, most;

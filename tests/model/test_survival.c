@@ -34,8 +34,11 @@ static void after(void)
 static heed_status whole_life(const char *name, heed_queue *its, bool generate)
 {
     static const heed_model_options half = { .size = sizeof half, .weights = HEED_F16 };
+    static const int32_t groups[3] = { 0, 1, 1 };
+    static float weights[2 * 8];
     static const heed_generate_options options = { .size = sizeof options, .beams = 2,
-                                                   .max_length = 4 };
+                                                   .max_length = 4, .weights = weights,
+                                                   .groups = groups, .n_groups = 2 };
     heed_model *model = NULL;
     heed_report why = asking();
     float x[3 * CHANNELS];
@@ -48,6 +51,9 @@ static heed_status whole_life(const char *name, heed_queue *its, bool generate)
         status = heed_model_encode(model, its, few, 3, x, &why);
     if (status >= 0 && generate)
         status = heed_model_generate(model, its, few, 3, &options, ids, 8, &n, &why);
+    if (status >= 0 && strcmp(name, "bytes") == 0)
+        status = heed_model_vectors(model, its, (const char *const[]){ "ab", "c" },
+                                    (const uint64_t[]){ 2, 1 }, 2, x, &why);
     if (status < 0)
         refused(name, HEED_E_NOMEM, status, &why, NULL);
     heed_model_close(model);
@@ -91,6 +97,7 @@ TEST(memory_that_ends)
 {
     scarce("tiny", false);
     scarce("bart", true);
+    scarce("bytes", false);
 }
 
 /* ---- files that are not what they were ---- */

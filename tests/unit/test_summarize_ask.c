@@ -47,7 +47,7 @@ static enum query_end ask(struct job *job, const char *device, const char *text,
     ck_assert(vectors_build(&job->vectors, &job->doc));
     job->score = calloc((size_t)job->doc.n + 1, sizeof(*job->score));
     ck_assert_ptr_nonnull(job->score);
-    end = query_add(job->attend, &job->doc, &job->vectors, &embedder_tfidf, query, strlen(query),
+    end = query_add(job->attend, &job->doc, &job->vectors, NULL, query, strlen(query),
                     added, job->score, &why);
     ck_assert_msg(end != QUERY_FAILED, "%s", why.text);
     return end;

@@ -10,6 +10,7 @@
 #include "common/streams.h"
 #include "common/text.h"
 #include "ids.h"
+#include "rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -156,9 +157,13 @@ static void print_commands(FILE *to)
           "  write     a text to what the model writes about it: its summary, if it was trained\n"
           "            for that\n"
           "  tokens    a text to its ids\n"
+          "  vectors   lines to a row each, of unit length, binary32 of this machine: texts about\n"
+          "            the same have a large product\n"
           "  states    ids to the encoder's rows, binary32 of this machine\n"
           "  logits    ids to the rows of --next, binary32 of this machine\n"
-          "  generate  ids to ids\n", to);
+          "  generate  ids to ids\n"
+          "  looks     ids to what each generated id looked at: a row of the decoder's attention\n"
+          "            to each of them, binary32 of this machine\n", to);
 }
 
 static const struct command command_line = {
@@ -306,7 +311,6 @@ static int logits(struct session *s)
 
 static int generate(struct session *s)
 {
-    enum { ROOM = 1 << 16 };
     int32_t *out = malloc(ROOM * sizeof *out);
     int64_t n = 0;
 
@@ -322,6 +326,18 @@ static int generate(struct session *s)
         printf("%d%c", out[i], i + 1 < n ? ' ' : '\n');
     free(out);
     return 0;
+}
+
+static int looks(struct session *s)
+{
+    float *rows = NULL;
+    int64_t n = 0;
+    const int status = rows_looks(s->model, s->queue, s->ids, s->n, &s->options->generate, &rows,
+                                  &n, &s->why) < 0
+                     ? failed(s) : write_floats(rows, n * s->n);
+
+    free(rows);
+    return status;
 }
 
 static int tokens(struct session *s)
@@ -346,7 +362,6 @@ static int put_text(const char *text)
 
 static int write_text(struct session *s)
 {
-    enum { ROOM = 1 << 16 };
     int32_t *out;
     int64_t n = 0;
     uint64_t bytes = 0;
@@ -374,6 +389,17 @@ static int write_text(struct session *s)
     return status;
 }
 
+static int vectors(struct session *s)
+{
+    float *rows = NULL;
+    int64_t n = 0;
+    int status = rows_vectors(s->model, s->queue, s->text, s->bytes, &rows, &n, &s->why) < 0
+               ? failed(s) : write_floats(rows, n * s->props.channels);
+
+    free(rows);
+    return status;
+}
+
 enum { READS_NOTHING, READS_IDS, READS_TEXT };
 
 static const struct work {
@@ -381,8 +407,10 @@ static const struct work {
     int (*run)(struct session *s);
     int reads;
 } works[] = { { "info", info, READS_NOTHING },  { "write", write_text, READS_TEXT },
-              { "tokens", tokens, READS_TEXT }, { "states", states, READS_IDS },
-              { "logits", logits, READS_IDS },  { "generate", generate, READS_IDS } };
+              { "tokens", tokens, READS_TEXT }, { "vectors", vectors, READS_TEXT },
+              { "states", states, READS_IDS },
+              { "logits", logits, READS_IDS },  { "generate", generate, READS_IDS },
+              { "looks", looks, READS_IDS } };
 
 static int begin(struct session *s)
 {
@@ -409,7 +437,7 @@ static int begin(struct session *s)
 
 static int run(struct session *s)
 {
-    const char *const wanted = "info, write, tokens, states, logits or generate";
+    const char *const wanted = "info, write, tokens, vectors, states, logits, generate or looks";
     const struct work *work = NULL;
     int code = EXIT_DONE;
 
