@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a model makes of the demo's sentences: half of each vector, in squares, is its words, and half
- * what the model says of it less the mean of the document, by another way than embed.c goes.
+ * What a model makes of the demo's sentences: half of each vector, in squares, is its words, and
+ * half what the model says of it less the mean of the document, by another way than embed.c goes.
  */
 #include "unit/summarize_job.h"
 

@@ -7,7 +7,7 @@ transformers_peer.py HEED-MODEL [SEEDS]: random checkpoints of every variant of 
 and bf16; states and logits within the bound of oracle.py, ids equal for greedy search and 5 beams
 where the search is decided. The oracle itself is held against transformers: both are binary64, so
 they differ by 2^-29 of what heed may be off by; 2^-20 leaves the functions of torch 500 units in the
-last place. Families whose norms or weights transformers computes in binary32, whatever the type of
+last place. Families whose norms, weights or scales transformers computes in binary32, whatever the type of
 the model, are held to the bound that heed has. Exit status 77 where there is no torch or no
 transformers.
 """
@@ -63,7 +63,7 @@ MAKERS = {
         "share_att_key": True, "position_biased_input": False}),
     "deberta-v2-apart": ("DebertaV2", DEBERTA | {"type_vocab_size": 2}),
 }
-IN_BINARY32 = ("t5", "longt5", "led", "longformer")
+IN_BINARY32 = ("t5", "longt5", "led", "longformer", "deberta-v2")
 TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 SEARCHES = [({"beams": 1, "max_length": 24}, {}),
             ({"beams": 5, "max_length": 24, "no_repeat": 3, "length_penalty": 2.0, "min_length": 8,
