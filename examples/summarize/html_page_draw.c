@@ -109,7 +109,8 @@ void page_put_strip(const struct page *p)
     for (int64_t k = 0; k < n_bars; k++)
         bars[k] = bar_of(p, k * step, (k + 1) * step < n ? (k + 1) * step : n);
     find_range(bars, n_bars, &low, &high);
-    fputs("<figure id=\"salience\" lang=\"en\"><h2>Salience</h2>\n", p->to);
+    fprintf(p->to, "<figure id=\"salience\" lang=\"en\"><h2>%s</h2>\n",
+            p->r->written ? "Attention" : "Salience");
     fprintf(p->to, "<svg class=\"strip\" viewBox=\"0 0 %lld %d\" preserveAspectRatio=\"none\" "
             "role=\"group\" aria-label=\"Score of each sentence\">\n", (long long)n_bars, HEIGHT);
     put_segments(p, step);

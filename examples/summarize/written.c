@@ -133,9 +133,12 @@ static void look(struct writer *w, struct written_sentence *s, int64_t first, in
         take(s, w->pieces[k].sentence, (float)(sum / all));
     }
     for (int k = 0; k < LOOKS && s->at[k] >= 0; k++) {
+        int64_t *const back = &w->written->back[s->at[k]];
+
         w->written->chosen[s->at[k]] = true;
-        if (w->written->back[s->at[k]] < 0 || k == 0)
-            w->written->back[s->at[k]] = w->written->n;
+        /* The first one that looked at nothing more, or else the first one. */
+        if (*back < 0 || (k == 0 && w->written->list[*back].at[0] != s->at[0]))
+            *back = w->written->n;
     }
 }
 

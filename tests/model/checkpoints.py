@@ -234,7 +234,8 @@ def parse_config(config):
     s = {"family": family, "eps": FAMILIES[family][2], "tied": True, "scaled": False,
          "attention": "local", "radius": 127, "side_block": 16, "buckets": 32, "far": 128,
          "beams": 1, "min_length": 0, "max_length": None, "no_repeat": 0, "stopping": False,
-         "length_penalty": 1.0, "forced_bos": None, "forced_eos": None}
+         "length_penalty": 1.0, "forced_bos": None, "forced_eos": None, "places_norm": "none",
+         "share_keys": False, "position_buckets": -1, "position_input": True}
     s |= {key: config[name] for key, name in names.items() if config.get(name) is not None}
     s.setdefault("scaled_outputs", s["tied"])   # T5 1.1 ties its tokens, or not, and scales nothing
     s.setdefault("decoder_layers", s["layers"])

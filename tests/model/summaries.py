@@ -175,18 +175,23 @@ def sentences_of(page, text):
         yield " ".join(words), end
 
 
-def paged(program, model, folder):
-    """The page of a model that writes words of a few letters."""
+def letters(folder):
+    """A model that writes words of a few letters, and sentences of them."""
     settings = checkpoints.settings_of("bart", vocab=len(SPECIAL) + 256, positions=POSITIONS)
     tensors = checkpoints.draw(settings, 1)
     bias = numpy.full((1, settings["vocab"]), -100.0)
-    letters = [len(SPECIAL) + b for b in b"ABCDEFGHIJKLMNOPQRSTUVW."] + [len(SPECIAL) + 32]
-    bias[0, letters] = 0
-    bias[0, letters[-2:]] = 3
+    known = [len(SPECIAL) + b for b in b"ABCDEFGHIJKLMNOPQRSTUVW. "]
+    bias[0, known] = 0
+    bias[0, known[-2:]] = 3
     tensors["final_logits_bias"] = bias
     checkpoints.save(folder, checkpoints.config_of(settings), tensors,
                      generation={"max_length": 110, "no_repeat_ngram_size": 2})
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer()))
+
+
+def paged(program, model, folder):
+    """The page of such a model."""
+    letters(folder)
     target = folder / "page.html"
     told = program.asked("--explain")["sentences"]
     done = program.run("--model", str(folder), "--segments", "--json", "--explain", "--html",

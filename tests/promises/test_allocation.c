@@ -205,7 +205,7 @@ LOOP_TEST(run_of_an_operation_allocates_nothing, place_count())
         if (!place_open(&p, place_name(_i), &e))
             continue;
         for (int c = 0; c < op_work_count(); c++) {
-            if (suite_turn((size_t)c + i + (size_t)_i, 5))
+            if (suite_turn((size_t)c + i + (size_t)_i, 9))
                 operation_try(c, &p, widths[i]);
         }
         place_close(&p);

@@ -241,7 +241,8 @@ LOOP_TEST(operations_stay_inside_their_arrays, 4)
 
         for (int i = 0; i < place_count(); i++) {
             for (int at_end = 0; at_end < 2 && open[i]; at_end++)
-                op_run_guarded(w, &places[i], at_end);
+                if (suite_turn((size_t)(c / 4 + i + at_end), 2))
+                    op_run_guarded(w, &places[i], at_end);
         }
         op_work_finish(w);
     }

@@ -273,7 +273,7 @@ LOOP_TEST(plans_of_operations_survive_each_failure, 2)
             struct place p;
             struct trial t = { .place = &p, .operation = w };
 
-            if (!suite_turn((size_t)(c + i + _i), 2) || !place_open(&p, place_name(i), &e))
+            if (!suite_turn((size_t)(c + i + _i), 5) || !place_open(&p, place_name(i), &e))
                 continue;
             t.flags = i % 2 ? HEED_PLAN_OWN_WORKSPACE : 0;
             t.call = operation_check_call;

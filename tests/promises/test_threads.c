@@ -135,13 +135,17 @@ static void operation_widths_try(const struct op_work *w, const char *device, in
 LOOP_TEST(workers_of_operations_change_no_bit, CREWS)
 {
     for (int c = 0; c < op_work_count(); c++) {
-        struct op_work *w = op_work_start(c);
+        struct op_work *w = NULL;
 
         for (int i = 1; i < place_count(); i++) {
-            if (suite_turn((size_t)(c + _i + i), 2 * CREWS))
-                operation_widths_try(w, place_name(i), _i);
+            if (!suite_turn((size_t)(c + _i + i), 4 * CREWS + 1))
+                continue;
+            if (!w)
+                w = op_work_start(c);
+            operation_widths_try(w, place_name(i), _i);
         }
-        op_work_finish(w);
+        if (w)
+            op_work_finish(w);
     }
 }
 
@@ -371,9 +375,12 @@ LOOP_TEST(one_plan_of_an_operation_serves_many_threads, place_count())
 
     if (!place_open(&p, place_name(_i), &e))
         return;
-    for (int c = _i % 2; c < op_work_count(); c += 2) {
-        struct op_work *w = op_work_start(c);
+    for (int c = 0; c < op_work_count(); c++) {
+        struct op_work *w;
 
+        if (!suite_turn((size_t)(c + _i), 5))
+            continue;
+        w = op_work_start(c);
         operation_share(w, &p);
         op_work_finish(w);
     }

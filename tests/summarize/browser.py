@@ -21,6 +21,11 @@ import tempfile
 
 import page as pages
 
+try:
+    import numpy
+except ImportError:
+    numpy = None                        # then there is no model
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
@@ -233,6 +238,17 @@ def examples(program, folder):
         yield made
 
 
+def of_model(program, folder):
+    """The page of what a random model wrote."""
+    sys.path.append(str(pathlib.Path(__file__).parents[1] / "model"))
+    import summaries
+    summaries.letters(folder / "model")
+    text, made = folder / "town.txt", folder / "town.txt.html"
+    text.write_text(summaries.TEXT, encoding="utf-8")
+    pages.run(program, "--quiet", "--model", folder / "model", "--segments", "--html", made, text)
+    yield made
+
+
 def main():
     chromium = next(filter(None, map(shutil.which, NAMES)), None)
     if not chromium:
@@ -247,7 +263,10 @@ def main():
             browser.size(int(sys.argv[4]), int(sys.argv[5]))
             browser.open(pathlib.Path(sys.argv[2]).resolve())
             pathlib.Path(sys.argv[3]).write_bytes(browser.picture(whole=False))
-        for path in examples(sys.argv[1], folder) if len(sys.argv) == 2 else []:
+        made = list(examples(sys.argv[1], folder)) if len(sys.argv) == 2 else []
+        if made and numpy and "libheed-model" in pages.run(sys.argv[1], "--version").stdout.decode():
+            made += of_model(sys.argv[1], folder)
+        for path in made:
             for check in (looks, keys, without_scripts):
                 failed += [f"{path.name}: {what}" for what in check(browser, path)]
         browser.close()
