@@ -65,7 +65,8 @@ heed_status attention_own(const struct parameters *p, struct attention *out, hee
 {
     const struct config *const c = &p->config;
     const struct param *const table = &p->encoder.of[ROLE_GLOBALS].weight;
-    struct attention a = { .mechanism = p->family->mechanism, .globals = 1, .block = c->block };
+    struct attention a = { .mechanism = p->family->mechanism, .globals = 1, .block = c->block,
+                           .random = c->random_blocks };
     heed_status status = HEED_OK;
 
     if (a.mechanism == SEES_PEGASUS_X)
@@ -128,6 +129,14 @@ static bool block(const char **at, struct attention *a)
     return number(at, 2, 1 << 24, &a->block) && a->block % 2 == 0;
 }
 
+/* No random blocks: which ones they are is no part of a checkpoint. */
+static bool bigbird(const char **at, struct attention *a)
+{
+    a->mechanism = SEES_BIGBIRD;
+    a->block = 64;
+    return number(at, 1, 1 << 24, &a->block);
+}
+
 static bool lsg(const char **at, struct attention *a)
 {
     char name[32] = "norm";
@@ -165,6 +174,7 @@ static const struct form {
     { "full", "full", full },
     { "block", "block:TOKENS, an even number", block },
     { "longformer", "longformer:WINDOW:GLOBALS, a window of 2 to 2^24 tokens", longformer },
+    { "bigbird", "bigbird:BLOCK, a block of 1 to 2^24 tokens", bigbird },
     { "lsg", "lsg:TYPE:BLOCK:SPARSE_BLOCK:FACTOR:ROWS, none, norm, pooling, bos_pooling, stride or "
              "block_stride", lsg },
 };
@@ -197,7 +207,7 @@ heed_status attention_parse(const struct parameters *p, const struct tokenizer *
                 form = &forms[i];
     if (!form)
         return say(report, HEED_E_UNSUPPORTED, "attention", 0, 0,
-                   "no attention %s; there are: full, block, longformer, lsg", text);
+                   "no attention %s; there are: full, block, longformer, bigbird, lsg", text);
     if (!form->parse(&at, &a) || *at)
         return say(report, HEED_E_VALUE, "attention", 0, 0, "%s: wanted %s", text, form->form);
     if (p->family->traits & TRAIT_RELATIVE || p->config.relative_attention)

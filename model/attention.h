@@ -18,6 +18,7 @@ struct attention {
     int64_t window;            /* SEES_LONGFORMER: on each side; 0: the layers' own. */
     int64_t globals;           /* First tokens that see and are seen by all. */
     int64_t block, sparse_block, factor; /* SEES_LSG, SEES_PEGASUS_X, SEES_BIGBIRD. */
+    int64_t random;            /* SEES_BIGBIRD: random blocks of a block. */
     uint32_t sparsity;         /* HEED_LSG_*. */
     int64_t rows;              /* Rows of the encoder's own, before the text. */
     bool made;                 /* They are embedded tokens: `first` and then `mask`. */

@@ -355,20 +355,19 @@ static void see_deberta(struct sketch *s, int64_t n)
 
 /* Published code has no random blocks when it evaluates: their lists are zeros there, and the first
  * block counts as often. Texts that the blocks would cover see everything. */
-static void see_bigbird(struct sketch *s, int64_t n)
+static void see_bigbird(struct sketch *s, const struct attention *a, int64_t n)
 {
-    const struct config *const c = &s->p->config;
-    const int64_t blocks = (n + c->block - 1) / c->block, random = c->random_blocks;
+    const int64_t blocks = (n + a->block - 1) / a->block, random = a->random;
     const int64_t extents[4] = { 1, 1, blocks, random };
     const struct view q = heads_of(s, ARG_Q, n), k = heads_of(s, ARG_K, n);
     const struct view v = heads_of(s, ARG_V, n);
     const struct view o = heads_of(s, ARG_O, n), keys[1][2] = { { k, v } };
-    heed_bigbird_desc desc = { .size = sizeof desc, .q = q.t, .o = o.t, .block = c->block,
+    heed_bigbird_desc desc = { .size = sizeof desc, .q = q.t, .o = o.t, .block = a->block,
                                .text = { .k = k.t, .v = v.t } };
     heed_mechanism m = { .size = sizeof m };
     int32_t *list;
 
-    if (n <= (5 + 2 * random) * c->block) {
+    if (n <= (5 + 2 * random) * a->block) {
         see_all(s, n);
         return;
     }
@@ -392,7 +391,7 @@ void see(struct sketch *s, const struct attention *a, int64_t form, struct view 
         case SEES_LONGFORMER: see_longformer(s, x, a, form); break;
         case SEES_LONGT5: see_longt5(s, x); break;
         case SEES_PEGASUS_X: see_blocks(s, a, rows, form == 1); break;
-        case SEES_BIGBIRD: see_bigbird(s, rows); break;
+        case SEES_BIGBIRD: see_bigbird(s, a, rows); break;
         case SEES_LSG: see_lsg(s, a, rows); break;
         case SEES_DEBERTA: see_deberta(s, rows); break;
     }

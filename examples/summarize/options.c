@@ -191,7 +191,8 @@ static const struct option table[] = {
       "not by words alone", PUT(embedder) },
     { "--model", "DIR", "what the encoder-decoder in DIR (config.json, model.safetensors,\n"
       "tokenizer.json) writes about FILE, instead of sentences of FILE; --attention\n"
-      "then is the model's: full, block:512, longformer:512:1, lsg:norm:128:128:2:1",
+      "then is the model's: full, block:512, longformer:512:1, bigbird:64,\n"
+      "lsg:norm:128:128:2:1",
       PUT(model) },
     { "--segments", NULL, "with --model: a summary of each part of FILE that the model can read,\n"
       "however long FILE is, instead of one of its begin", PUT(segments) },

@@ -92,6 +92,8 @@ typedef struct heed_model_options {
      *                           block further on
      *     "longformer:512:1"    windows of so many tokens in all, and so many first tokens that see
      *                           all and are seen by all (heed_longformer_desc)
+     *     "bigbird:64"          blocks of so many tokens, which see three in a row, the first and
+     *                           the last one; these see all (heed_bigbird_desc, no random blocks)
      *     "lsg:norm:128:128:2:1" LSG by norm, pooling, bos_pooling, stride, block_stride or none:
      *                           block, sparse block, factor, and rows before the text, which are
      *                           the embeddings of the token that begins texts and then of the mask

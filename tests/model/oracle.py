@@ -270,6 +270,8 @@ class Model:
             kind = self.attention
             if kind[0] == "block":
                 return ("block", kind[1], kind[1] // 2 * (i % 2))
+            if kind[0] == "bigbird":
+                return ("bigbird", kind[1], 0)
             if kind[0] != "longformer" or kind[1]:
                 return kind
             globals_ = kind[2]
@@ -280,7 +282,7 @@ class Model:
             if s["family"] in ("longt5", "deberta-v2"):
                 return (s["family"].removesuffix("-v2"),)
             if s["family"] in ("big_bird", "bigbird_pegasus") and s["sparse"] == "block_sparse":
-                return ("bigbird",)
+                return ("bigbird", s["block"], s["random_blocks"])
             if s["family"] not in WINDOWS:
                 return ("full",)
         window = s["window"]
@@ -299,7 +301,7 @@ class Model:
         if kind[0] == "deberta":
             return self.see_deberta(t, layer, (q, k, v))
         if kind[0] == "bigbird":
-            return t.attend(q, k, v, heads, bigbird(n, s["block"], s["random_blocks"]))
+            return t.attend(q, k, v, heads, bigbird(n, *kind[1:]))
         if kind[0] == "longt5":
             return self.see_longt5(t, x, layer, (q, k, v))
         if kind[0] == "longformer":

@@ -298,7 +298,7 @@ def attentions(seed):
     """What --attention says, and what the oracle takes it for."""
     kind = ("norm", "pooling", "stride", "block_stride", "none")[seed % 5]
     lsg = {"sparsity": kind, "block": 4, "sparse_block": 4, "factor": 2, "globals": 1 + seed % 2}
-    return [("longformer:6:2", ("longformer", 6, 2)), ("full", ("full",)), ("block:4", ("block", 4)),
+    return [("longformer:6:2", ("longformer", 6, 2)), ("full", ("full",)), ("block:4", ("block", 4)), ("bigbird:2", ("bigbird", 2)),
             (f"lsg:{kind}:4:4:2:{1 + seed % 2}", ("lsg", lsg))]
 
 

@@ -221,7 +221,7 @@ TEST(options)
         { "longformer:4:1:1", HEED_E_VALUE }, { "longformer:99999999999999999999", HEED_E_VALUE },
         { "longformer:4:-1", HEED_E_VALUE }, { "longformers", HEED_E_UNSUPPORTED },
         { "lsg:norm:0", HEED_E_VALUE }, { "lsg:norm:8:8:3", HEED_E_VALUE },
-        { "lsg:often", HEED_E_VALUE }, { "block:7", HEED_E_VALUE }, { "lsg:", HEED_E_VALUE },
+        { "lsg:often", HEED_E_VALUE }, { "block:7", HEED_E_VALUE }, { "bigbird:0", HEED_E_VALUE },
     };
     static const uint32_t types[] = { HEED_I8, HEED_I32, 999 };
     heed_model_options o = { .size = sizeof o, .flags = 1 };

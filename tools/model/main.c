@@ -130,7 +130,7 @@ static const struct command_option option_rows[] = {
     { "--threads", "N", "of a host device; 0: as many as there are processors", AT(threads), 0,
       1024, NULL },
     { "--weights", TYPES, "what matrices become", 0, 0, 0, take_weights },
-    { "--attention", "SPEC", "of the encoder: full, block:512, longformer:512:1,\n"
+    { "--attention", "SPEC", "of the encoder: full, block:512, longformer:512:1, bigbird:64,\n"
       "lsg:norm:128:128:2:1 (what the numbers are stands in heed/model.h)",
       AT(model.attention), 0, 0, NULL },
     { "--next", "IDS", "logits: what the decoder has so far, from its start token on,\n"
