@@ -33,7 +33,8 @@ CONTENTS = [
     ("Testing and adding", ["docs/testing-kernels.md", "docs/adding.md", "docs/architecture.md",
                             "docs/style.md", "CONTRIBUTING.md"]),
     ("Specification and evidence", ["docs/numerics.md", "docs/decisions.md", "docs/benchmarks.md",
-                                    "docs/judgements.md", "docs/measurements"]),
+                                    "docs/judgements.md", "docs/measurements", "CHANGELOG.md",
+                                    "SECURITY.md"]),
 ]
 FIRST = "docs/index.md"
 ROLES = {"function": "func", "define": "macro", "enumvalue": "enumerator", "typedef": "type",
@@ -92,8 +93,8 @@ class Site:
             return path[len("docs/"):].replace(".txt", ".md")
         if path == "docs/measurements":
             return "measurements/index.md"
-        if path == "CONTRIBUTING.md":
-            return "contributing.md"
+        if path in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
+            return path.lower()
         self.shown.add(path)
         return f"tree/{path}/index.md" if (self.top / path).is_dir() else f"tree/{path}.md"
 

@@ -16,8 +16,8 @@ from stage import expect, installed, run, skip
 
 PROJECT = """cmake_minimum_required(VERSION 3.13)
 project(uses_heed C CXX)
-find_package(heed 0.1 REQUIRED COMPONENTS shared static)
-find_package(heed 0.1 REQUIRED)     # a second time
+find_package(heed 0.2 REQUIRED COMPONENTS shared static)
+find_package(heed 0.2 REQUIRED)     # a second time
 foreach(kind heed heed_static)
     add_executable(by_${kind} minimal.c)
     target_link_libraries(by_${kind} PRIVATE heed::${kind})
@@ -35,11 +35,11 @@ macro(ask text)
 endmacro()
 """
 # What is asked for, and whether it is there.
-ASKED = [("", True), ("0", True), ("0.1", True), ("0.1.0", True), ("0.1.0 EXACT", True),
-         ("0.0", False), ("0.2", False), ("0.1.1", False), ("1", False), ("1.0", False),
-         ("0.1...0.3", True), ("0.2...0.3", False), ("0.0...<0.1", False),
-         ("0.1 COMPONENTS shared", True), ("COMPONENTS static shared", True),
-         ("COMPONENTS cuda", False), ("0.1 OPTIONAL_COMPONENTS cuda", True)]
+ASKED = [("", True), ("0", True), ("0.2", True), ("0.2.0", True), ("0.2.0 EXACT", True),
+         ("0.1", False), ("0.3", False), ("0.2.1", False), ("1", False), ("1.0", False),
+         ("0.2...0.4", True), ("0.3...0.4", False), ("0.1...<0.2", False),
+         ("0.2 COMPONENTS shared", True), ("COMPONENTS static shared", True),
+         ("COMPONENTS cuda", False), ("0.2 OPTIONAL_COMPONENTS cuda", True)]
 
 
 def check_built(top, prefix, folder):

@@ -26,7 +26,7 @@ RULES = [
     (r"[\[|] ?--|\.\.\.|\b(NAME|FILE|DIR|TEXT|COMMAND)\b|=PART", "a form, not a command"),
     (r"^scripts/(demo|test|setup|gpu-check|gpu-static|gpu-predict|setup-intel-opencl|golden-cross|fuzz)\b|^\.ci/run",
      "sets the machine up, or builds and runs everything"),
-    (r"^scripts/(ggml|peers|judge-peers|kit-power|bench-\w+|fit-\w+|package-texts|mutants|format|pictures|systems|opencl-vendors|build-plain)\b",
+    (r"^scripts/(ggml|release|peers|judge-peers|kit-power|bench-\w+|fit-\w+|package-texts|mutants|format|pictures|systems|opencl-vendors|build-plain)\b",
      "measures, writes into the tree, or has a test of its own"),
     (r"^meson (setup|install|test)|^scripts/configure|^ninja", "is what ran this test"),
     (r"^pip install|^HEED_BUILD", "install-wheel does it"),
