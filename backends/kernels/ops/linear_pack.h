@@ -118,6 +118,51 @@ struct hk_linear_panel {
     hk_i64 first, there, wide, pitch;
 };
 
+#if defined HKV_BYTES
+#if HKV_PACK != HKV_LANES
+#error "bytes are transposed by vectors of rows"
+#endif
+
+/* Scales of the blocks `at` bytes from the rows' beginnings, or their minima (1). */
+HK_INLINE hk_vec hk_linear_halves(HK_GLOBAL const char *const *rows, hk_i64 at, const int which)
+{
+    hk_u16 bits[HKV_LANES];
+    int r;
+
+    HK_UNROLL
+    for (r = 0; r < HKV_LANES; r++)
+        bits[r] = hk_block_bits((HK_GLOBAL const hk_u8 *)rows[r] + at, which);
+    return hkv_load_f16(bits);
+}
+
+/* A block of HKV_PACK outputs, from channel c on: their numbers, each times its scale, and where
+ * the type has minima plus that. They are transposed as bytes, a quarter of what floats take. */
+HK_NOINLINE void hk_linear_block_columns(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 c,
+                                         HK_GLOBAL float *out, hk_i64 pitch)
+{
+    const hk_i64 at = hk_channel_bytes(dtype, c);
+    const hk_vec scale = hk_linear_halves(rows, at, 0);
+    hk_i8 bytes[HK_BLOCK_CHANNELS * HKV_LANES];
+    int t;
+
+#define HK_COLUMNS(NAME, name, number, elements, size, arg)                                        \
+    if (dtype == HK_##NAME) {                                                                      \
+        hkv_bytes_##name(rows, c / HK_BLOCK_CHANNELS, bytes);                                      \
+    } else
+    HK_BLOCK_TYPES(HK_COLUMNS, 0)
+#undef HK_COLUMNS
+    HK_UNREACHABLE();
+    if (HK_HAS_MINIMA(dtype)) {
+        const hk_vec low = hk_linear_halves(rows, at, 1);
+
+        for (t = 0; t < HK_BLOCK_CHANNELS; t++)
+            hkv_store(out + t * pitch, hkv_fma(hkv_load_i8(bytes + t * HKV_LANES), scale, low));
+    } else {
+        for (t = 0; t < HK_BLOCK_CHANNELS; t++)
+            hkv_store(out + t * pitch, hkv_mul(hkv_load_i8(bytes + t * HKV_LANES), scale));
+    }
+}
+#else
 /* A block of HKV_PACK outputs, from channel c on: their numbers, each times its scale, and where
  * the type has minima plus that. */
 HK_NOINLINE void hk_linear_block_columns(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 c,
@@ -145,6 +190,7 @@ HK_NOINLINE void hk_linear_block_columns(hk_u32 dtype, HK_GLOBAL const char *con
             out[r] = minima ? hk_fma(out[r], scale[r], low[r]) : hk_mul(out[r], scale[r]);
     }
 }
+#endif
 
 /* n channels of HKV_PACK outputs, which begin at rows[r]: transposing begins at even channels, and
  * blocks are whole. */
