@@ -103,31 +103,55 @@ HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const 
 HK_FLOAT_TYPES(HK_LINEAR_DIRECT, 0)
 #undef HK_LINEAR_DIRECT
 
+#if !defined HKV_BYTES
+struct hk_linear_bytes {
+    float weights[HK_BLOCK_CHANNELS * HKV_LANES];
+};
+
+HK_FN void hk_linear_bytes_get(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 c,
+                               struct hk_linear_bytes *out)
+{
+    hk_linear_block_columns(dtype, rows, c, out->weights, HKV_LANES);
+}
+
+HK_INLINE hk_vec hk_linear_bytes_weights(const struct hk_linear_bytes *from, hk_i64 t,
+                                         const int minima)
+{
+    (void)minima;
+    return hkv_load(from->weights + t * HKV_LANES);
+}
+#endif
+
 /* The same of weights in blocks, of `vecs` vectors of outputs, a block of each output at a time. */
 HK_INLINE void hk_linear_direct_blocks(hk_u32 dtype, const struct hk_linear_weights *from, hk_i64 n,
                                        HK_GLOBAL const float *x, hk_i64 x_row,
                                        hk_vec acc[HK_R][HK_PAIR_MOST], const int rows,
-                                       const int vecs)
+                                       const int vecs, const int minima)
 {
     const hk_i64 bytes = hk_size(dtype);
-    float tile[HK_PAIR_MOST][HK_BLOCK_CHANNELS * HKV_LANES];
+    struct hk_linear_bytes tile[HK_PAIR_MOST];
     hk_i64 t;
     int g, k, i;
 
     for (t = 0; t < n; t += HK_BLOCK_CHANNELS, x += HK_BLOCK_CHANNELS) {
         HK_UNROLL
         for (g = 0; g < vecs; g++) {
-            hk_linear_block_columns(dtype, from->w + g * HKV_LANES, t, tile[g], HKV_LANES);
+            hk_linear_bytes_get(dtype, from->w + g * HKV_LANES, t, &tile[g]);
             hk_linear_fetch(from->w + g * HKV_LANES, t / HK_BLOCK_CHANNELS * bytes, 0, 1);
         }
         for (k = 0; k < HK_BLOCK_CHANNELS; k++) {
+            hk_vec b[HK_PAIR_MOST];
+
+            HK_UNROLL
+            for (g = 0; g < vecs; g++)
+                b[g] = hk_linear_bytes_weights(&tile[g], k, minima);
             HK_UNROLL
             for (i = 0; i < rows; i++) {
                 const hk_vec a = hkv_set(x[i * x_row + k]);
 
                 HK_UNROLL
                 for (g = 0; g < vecs; g++)
-                    acc[i][g] = hkv_fma(a, hkv_load(tile[g] + k * HKV_LANES), acc[i][g]);
+                    acc[i][g] = hkv_fma(a, b[g], acc[i][g]);
             }
         }
     }
@@ -166,9 +190,14 @@ HK_INLINE void hk_linear_pair_block(const struct hk_linear_terms *terms, hk_i64 
                          run.tap * task->w_tap) *
                             size +
                         hk_channel_bytes(task->w_dtype, run.channel);
+        if (blocks && HK_HAS_MINIMA(task->w_dtype)) {
+            hk_linear_direct_blocks(task->w_dtype, &from, run.count, x, terms->x_row, acc, rows,
+                                    vecs, 1);
+            continue;
+        }
         if (blocks) {
             hk_linear_direct_blocks(task->w_dtype, &from, run.count, x, terms->x_row, acc, rows,
-                                    vecs);
+                                    vecs, 0);
             continue;
         }
 #define HK_DIRECT_AS(NAME, name, number, elements, bytes, arg)                                     \

@@ -135,32 +135,51 @@ HK_INLINE hk_vec hk_linear_halves(HK_GLOBAL const char *const *rows, hk_i64 at, 
     return hkv_load_f16(bits);
 }
 
-/* A block of HKV_PACK outputs, from channel c on: their numbers, each times its scale, and where
- * the type has minima plus that. They are transposed as bytes, a quarter of what floats take. */
-HK_NOINLINE void hk_linear_block_columns(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 c,
-                                         HK_GLOBAL float *out, hk_i64 pitch)
+/* A block of HKV_LANES outputs: their numbers as bytes [channel][output], a quarter of what floats
+ * take; what these are multiplied with; of types with minima what is added then. */
+struct hk_linear_bytes {
+    hk_vec scale, low;
+    hk_i8 bytes[HK_BLOCK_CHANNELS * HKV_LANES];
+};
+
+/* That of channel c. */
+HK_NOINLINE void hk_linear_bytes_get(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 c,
+                                     struct hk_linear_bytes *out)
 {
     const hk_i64 at = hk_channel_bytes(dtype, c);
-    const hk_vec scale = hk_linear_halves(rows, at, 0);
-    hk_i8 bytes[HK_BLOCK_CHANNELS * HKV_LANES];
-    int t;
 
+    out->scale = hk_linear_halves(rows, at, 0);
+    out->low = HK_HAS_MINIMA(dtype) ? hk_linear_halves(rows, at, 1) : hkv_set(0.0f);
 #define HK_COLUMNS(NAME, name, number, elements, size, arg)                                        \
     if (dtype == HK_##NAME) {                                                                      \
-        hkv_bytes_##name(rows, c / HK_BLOCK_CHANNELS, bytes);                                      \
+        hkv_bytes_##name(rows, c / HK_BLOCK_CHANNELS, out->bytes);                                 \
     } else
     HK_BLOCK_TYPES(HK_COLUMNS, 0)
 #undef HK_COLUMNS
     HK_UNREACHABLE();
-    if (HK_HAS_MINIMA(dtype)) {
-        const hk_vec low = hk_linear_halves(rows, at, 1);
+}
 
-        for (t = 0; t < HK_BLOCK_CHANNELS; t++)
-            hkv_store(out + t * pitch, hkv_fma(hkv_load_i8(bytes + t * HKV_LANES), scale, low));
-    } else {
-        for (t = 0; t < HK_BLOCK_CHANNELS; t++)
-            hkv_store(out + t * pitch, hkv_mul(hkv_load_i8(bytes + t * HKV_LANES), scale));
-    }
+/* Its weights of channel t. */
+HK_INLINE hk_vec hk_linear_bytes_weights(const struct hk_linear_bytes *from, hk_i64 t,
+                                         const int minima)
+{
+    const hk_vec z = hkv_load_i8(from->bytes + t * HKV_LANES);
+
+    return minima ? hkv_fma(z, from->scale, from->low) : hkv_mul(z, from->scale);
+}
+
+/* A block of HKV_PACK outputs, from channel c on: their numbers, each times its scale, and where
+ * the type has minima plus that. */
+HK_NOINLINE void hk_linear_block_columns(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 c,
+                                         HK_GLOBAL float *out, hk_i64 pitch)
+{
+    const int minima = HK_HAS_MINIMA(dtype);
+    struct hk_linear_bytes bytes;
+    hk_i64 t;
+
+    hk_linear_bytes_get(dtype, rows, c, &bytes);
+    for (t = 0; t < HK_BLOCK_CHANNELS; t++)
+        hkv_store(out + t * pitch, hk_linear_bytes_weights(&bytes, t, minima));
 }
 #else
 /* A block of HKV_PACK outputs, from channel c on: their numbers, each times its scale, and where
