@@ -16,13 +16,16 @@
 #if HKV_PACK == HKV_LANES
 #define HK_DIRECT 1
 #define HK_PAIR (16 / HKV_LANES) /* vectors of outputs: processors follow 16 of them */
+/* Of weights in blocks more, or one row's sums wait for each other. */
+#define HK_PAIR_BLOCKS(rows) ((rows) == 1 ? 2 * HK_PAIR : HK_PAIR)
+#define HK_PAIR_MOST (2 * HK_PAIR)
 #define HK_AHEAD 512            /* bytes, of each output's weights */
 #define HK_LINE 64
 
-/* Weights of HK_PAIR vectors of outputs, each output's from w[r] on: transposing begins at even
- * channels. */
+/* Weights of HK_PAIR_MOST vectors of outputs at most, each output's from w[r] on: transposing
+ * begins at even channels. */
 struct hk_linear_weights {
-    HK_GLOBAL const char *w[HK_PAIR * HKV_LANES];
+    HK_GLOBAL const char *w[HK_PAIR_MOST * HKV_LANES];
 };
 
 /* Of the lines of HKV_LANES outputs that begin HK_AHEAD bytes behind byte `at` those that fall to
@@ -42,7 +45,8 @@ HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const 
 #define HK_LINEAR_DIRECT(NAME, name, number, elements, bytes, arg)                                 \
     HK_INLINE void hk_linear_step_##name(const struct hk_linear_weights *from, hk_i64 c,           \
                                          HK_GLOBAL const float *x, hk_i64 x_row,                   \
-                                         hk_vec acc[HK_R][HK_PAIR], const int rows, const int n)   \
+                                         hk_vec acc[HK_R][HK_PAIR_MOST],                           \
+                                         const int rows, const int n)                              \
     {                                                                                              \
         float tile[HK_PAIR][HK_LINE / bytes * HKV_LANES];                                          \
         int g, k, i;                                                                               \
@@ -76,7 +80,7 @@ HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const 
     }                                                                                              \
     HK_INLINE void hk_linear_direct_##name(const struct hk_linear_weights *from, hk_i64 n,         \
                                            HK_GLOBAL const float *x, hk_i64 x_row,                 \
-                                           hk_vec acc[HK_R][HK_PAIR], const int rows)              \
+                                           hk_vec acc[HK_R][HK_PAIR_MOST], const int rows)         \
     {                                                                                              \
         hk_i64 t = 0;                                                                              \
         int g, k, i;                                                                               \
@@ -99,30 +103,55 @@ HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const 
 HK_FLOAT_TYPES(HK_LINEAR_DIRECT, 0)
 #undef HK_LINEAR_DIRECT
 
-/* The same of weights in blocks, a block of each output at a time. */
+#if !defined HKV_BYTES
+struct hk_linear_bytes {
+    float weights[HK_BLOCK_CHANNELS * HKV_LANES];
+};
+
+HK_FN void hk_linear_bytes_get(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 c,
+                               struct hk_linear_bytes *out)
+{
+    hk_linear_block_columns(dtype, rows, c, out->weights, HKV_LANES);
+}
+
+HK_INLINE hk_vec hk_linear_bytes_weights(const struct hk_linear_bytes *from, hk_i64 t,
+                                         const int minima)
+{
+    (void)minima;
+    return hkv_load(from->weights + t * HKV_LANES);
+}
+#endif
+
+/* The same of weights in blocks, of `vecs` vectors of outputs, a block of each output at a time. */
 HK_INLINE void hk_linear_direct_blocks(hk_u32 dtype, const struct hk_linear_weights *from, hk_i64 n,
                                        HK_GLOBAL const float *x, hk_i64 x_row,
-                                       hk_vec acc[HK_R][HK_PAIR], const int rows)
+                                       hk_vec acc[HK_R][HK_PAIR_MOST], const int rows,
+                                       const int vecs, const int minima)
 {
     const hk_i64 bytes = hk_size(dtype);
-    float tile[HK_PAIR][HK_BLOCK_CHANNELS * HKV_LANES];
+    struct hk_linear_bytes tile[HK_PAIR_MOST];
     hk_i64 t;
     int g, k, i;
 
     for (t = 0; t < n; t += HK_BLOCK_CHANNELS, x += HK_BLOCK_CHANNELS) {
         HK_UNROLL
-        for (g = 0; g < HK_PAIR; g++) {
-            hk_linear_block_columns(dtype, from->w + g * HKV_LANES, t, tile[g], HKV_LANES);
+        for (g = 0; g < vecs; g++) {
+            hk_linear_bytes_get(dtype, from->w + g * HKV_LANES, t, &tile[g]);
             hk_linear_fetch(from->w + g * HKV_LANES, t / HK_BLOCK_CHANNELS * bytes, 0, 1);
         }
         for (k = 0; k < HK_BLOCK_CHANNELS; k++) {
+            hk_vec b[HK_PAIR_MOST];
+
+            HK_UNROLL
+            for (g = 0; g < vecs; g++)
+                b[g] = hk_linear_bytes_weights(&tile[g], k, minima);
             HK_UNROLL
             for (i = 0; i < rows; i++) {
                 const hk_vec a = hkv_set(x[i * x_row + k]);
 
                 HK_UNROLL
-                for (g = 0; g < HK_PAIR; g++)
-                    acc[i][g] = hkv_fma(a, hkv_load(tile[g] + k * HKV_LANES), acc[i][g]);
+                for (g = 0; g < vecs; g++)
+                    acc[i][g] = hkv_fma(a, b[g], acc[i][g]);
             }
         }
     }
@@ -139,10 +168,11 @@ struct hk_linear_terms {
     hk_i64 x_row, first, end;
 };
 
-/* The terms of the block that begins at term u, with HK_PAIR vectors of outputs from output o of
- * the task on. */
+/* The terms of the block that begins at term u, with `vecs` vectors of outputs from output o of the
+ * task on. */
 HK_INLINE void hk_linear_pair_block(const struct hk_linear_terms *terms, hk_i64 o, hk_i64 u,
-                                    hk_vec acc[HK_R][HK_PAIR], const int rows)
+                                    hk_vec acc[HK_R][HK_PAIR_MOST], const int rows, const int vecs,
+                                    const int blocks)
 {
     const struct hk_linear_task *task = terms->task;
     const hk_i64 end = hk_min(u + HK_TERMS, terms->end), size = hk_size(task->w_dtype);
@@ -154,42 +184,53 @@ HK_INLINE void hk_linear_pair_block(const struct hk_linear_terms *terms, hk_i64 
         HK_GLOBAL const float *x = terms->x + (u - terms->first);
 
         run = hk_linear_run_get(task->numbers, u, end);
-        for (i = 0; i < HK_PAIR * HKV_LANES; i++)
+        for (i = 0; i < vecs * HKV_LANES; i++)
             from.w[i] = task->w +
                         ((task->at + hk_min(o + i, task->outs - 1)) * task->w_out +
                          run.tap * task->w_tap) *
                             size +
                         hk_channel_bytes(task->w_dtype, run.channel);
+        if (blocks && HK_HAS_MINIMA(task->w_dtype)) {
+            hk_linear_direct_blocks(task->w_dtype, &from, run.count, x, terms->x_row, acc, rows,
+                                    vecs, 1);
+            continue;
+        }
+        if (blocks) {
+            hk_linear_direct_blocks(task->w_dtype, &from, run.count, x, terms->x_row, acc, rows,
+                                    vecs, 0);
+            continue;
+        }
 #define HK_DIRECT_AS(NAME, name, number, elements, bytes, arg)                                     \
     if (task->w_dtype == HK_##NAME)                                                                \
         hk_linear_direct_##name(&from, run.count, x, terms->x_row, acc, rows);                     \
     else
         HK_FLOAT_TYPES(HK_DIRECT_AS, 0)
 #undef HK_DIRECT_AS
-        hk_linear_direct_blocks(task->w_dtype, &from, run.count, x, terms->x_row, acc, rows);
+        HK_UNREACHABLE();
     }
 }
 
-HK_INLINE void hk_linear_pair(const struct hk_linear_terms *terms, hk_i64 o, const int rows)
+HK_INLINE void hk_linear_pair(const struct hk_linear_terms *terms, hk_i64 o, const int rows,
+                              const int vecs, const int blocks)
 {
     const hk_i64 pitch = terms->task->numbers->lanes.width;
     hk_i64 u;
     int i, g;
 
     for (u = terms->first; u < terms->end; u += HK_TERMS) {
-        hk_vec acc[HK_R][HK_PAIR];
+        hk_vec acc[HK_R][HK_PAIR_MOST];
 
         HK_UNROLL
         for (i = 0; i < rows; i++) {
             HK_UNROLL
-            for (g = 0; g < HK_PAIR; g++)
+            for (g = 0; g < vecs; g++)
                 acc[i][g] = hkv_set(0.0f);
         }
-        hk_linear_pair_block(terms, o, u, acc, rows);
+        hk_linear_pair_block(terms, o, u, acc, rows, vecs, blocks);
         HK_UNROLL
         for (i = 0; i < rows; i++) {
             HK_UNROLL
-            for (g = 0; g < HK_PAIR; g++) {
+            for (g = 0; g < vecs; g++) {
                 HK_GLOBAL float *const to = terms->sums + o + i * pitch + g * HKV_LANES;
 
                 hkv_store(to, hkv_add(hkv_load(to), acc[i][g]));
@@ -201,10 +242,16 @@ HK_INLINE void hk_linear_pair(const struct hk_linear_terms *terms, hk_i64 o, con
 #define HK_LINEAR_PAIRS(name, rows)                                                                \
     HK_NOINLINE void hk_linear_pairs_##name(const struct hk_linear_terms *terms)                   \
     {                                                                                              \
+        const hk_i64 outs = terms->task->outs;                                                     \
         hk_i64 o;                                                                                  \
                                                                                                    \
-        for (o = 0; o < terms->task->outs; o += HK_PAIR * HKV_LANES)                               \
-            hk_linear_pair(terms, o, rows);                                                        \
+        if (HK_IN_BLOCKS(terms->task->w_dtype)) {                                                  \
+            for (o = 0; o < outs; o += HK_PAIR_BLOCKS(rows) * HKV_LANES)                           \
+                hk_linear_pair(terms, o, rows, HK_PAIR_BLOCKS(rows), 1);                           \
+        } else {                                                                                   \
+            for (o = 0; o < outs; o += HK_PAIR * HKV_LANES)                                        \
+                hk_linear_pair(terms, o, rows, HK_PAIR, 0);                                        \
+        }                                                                                          \
     }
 HK_LINEAR_PAIRS(1, 1)
 HK_LINEAR_PAIRS(2, 2)

@@ -118,6 +118,70 @@ struct hk_linear_panel {
     hk_i64 first, there, wide, pitch;
 };
 
+#if defined HKV_BYTES
+#if HKV_PACK != HKV_LANES
+#error "bytes are transposed by vectors of rows"
+#endif
+
+/* Scales of the blocks `at` bytes from the rows' beginnings, or their minima (1). */
+HK_INLINE hk_vec hk_linear_halves(HK_GLOBAL const char *const *rows, hk_i64 at, const int which)
+{
+    hk_u16 bits[HKV_LANES];
+    int r;
+
+    HK_UNROLL
+    for (r = 0; r < HKV_LANES; r++)
+        bits[r] = hk_block_bits((HK_GLOBAL const hk_u8 *)rows[r] + at, which);
+    return hkv_load_f16(bits);
+}
+
+/* A block of HKV_LANES outputs: their numbers as bytes [channel][output], a quarter of what floats
+ * take; what these are multiplied with; of types with minima what is added then. */
+struct hk_linear_bytes {
+    hk_vec scale, low;
+    hk_i8 bytes[HK_BLOCK_CHANNELS * HKV_LANES];
+};
+
+/* That of channel c. */
+HK_NOINLINE void hk_linear_bytes_get(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 c,
+                                     struct hk_linear_bytes *out)
+{
+    const hk_i64 at = hk_channel_bytes(dtype, c);
+
+    out->scale = hk_linear_halves(rows, at, 0);
+    out->low = HK_HAS_MINIMA(dtype) ? hk_linear_halves(rows, at, 1) : hkv_set(0.0f);
+#define HK_COLUMNS(NAME, name, number, elements, size, arg)                                        \
+    if (dtype == HK_##NAME) {                                                                      \
+        hkv_bytes_##name(rows, c / HK_BLOCK_CHANNELS, out->bytes);                                 \
+    } else
+    HK_BLOCK_TYPES(HK_COLUMNS, 0)
+#undef HK_COLUMNS
+    HK_UNREACHABLE();
+}
+
+/* Its weights of channel t. */
+HK_INLINE hk_vec hk_linear_bytes_weights(const struct hk_linear_bytes *from, hk_i64 t,
+                                         const int minima)
+{
+    const hk_vec z = hkv_load_i8(from->bytes + t * HKV_LANES);
+
+    return minima ? hkv_fma(z, from->scale, from->low) : hkv_mul(z, from->scale);
+}
+
+/* A block of HKV_PACK outputs, from channel c on: their numbers, each times its scale, and where
+ * the type has minima plus that. */
+HK_NOINLINE void hk_linear_block_columns(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 c,
+                                         HK_GLOBAL float *out, hk_i64 pitch)
+{
+    const int minima = HK_HAS_MINIMA(dtype);
+    struct hk_linear_bytes bytes;
+    hk_i64 t;
+
+    hk_linear_bytes_get(dtype, rows, c, &bytes);
+    for (t = 0; t < HK_BLOCK_CHANNELS; t++)
+        hkv_store(out + t * pitch, hk_linear_bytes_weights(&bytes, t, minima));
+}
+#else
 /* A block of HKV_PACK outputs, from channel c on: their numbers, each times its scale, and where
  * the type has minima plus that. */
 HK_NOINLINE void hk_linear_block_columns(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 c,
@@ -145,6 +209,7 @@ HK_NOINLINE void hk_linear_block_columns(hk_u32 dtype, HK_GLOBAL const char *con
             out[r] = minima ? hk_fma(out[r], scale[r], low[r]) : hk_mul(out[r], scale[r]);
     }
 }
+#endif
 
 /* n channels of HKV_PACK outputs, which begin at rows[r]: transposing begins at even channels, and
  * blocks are whole. */
