@@ -90,6 +90,8 @@ struct hk_source {
      * [item or 1][H_k][blocks][64 / panel][panel_rows][panel] and a word per block: 1 where all
      * of V is finite. */
     hk_i64 keys_at, rows_at, packed_at, finite_at;
+    hk_i64 alike_at;                    /* lanes: of each item the chunks that it begins with and
+                                         * the next item, too (alike.h); 0: nobody looks */
     hk_u32 layout, gaps;                /* HK_LAYOUT_*; 1: keys within the length may be absent */
     hk_u32 packed, value;               /* 1: items lie in one tensor; 1: index has a number
                                          * for each: where it begins, or which row is key 0 */
