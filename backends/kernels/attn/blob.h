@@ -165,6 +165,9 @@ struct hk_plan {
      * a chunk lies in the workspace [task][chunks] until all are joined. chunk_bytes 0: no strip is
      * cut. */
     hk_i64 parts, part_chunks, chunks, chunks_at, chunk_bytes;
+    /* Workgroup, few rows: items whose rows a group takes together, one item behind the other, of
+     * parts all of whose chunks are among these, which all items share; 1: each has its own. */
+    hk_i64 together, common_first, common_end;
     /* Workgroup: only strips that are far longer than others are cut so (tasks.h): those of the row
      * lists and of every item's strips the first and the last so many. Each takes chunks as
      * HK_CUT_TASKS tasks of HK_PART_ROWS rows would. cut_tasks: strips that are cut; 0: none. */

@@ -126,6 +126,11 @@ static const char *const corners[] = {
     "op=attn batch=3 h=4 nq=1 d=64 dv=64 ns=2 s0.nk=1030 s0.kb=one s1.nk=2100 s1.lay=paged "
     "s1.tab=begin s1.len=hostile s1.k=i8 s1.v=i8 seed=7",
     "op=attn batch=3 h=4 nq=1 d=64 dv=64 s0.nk=2100 s0.lay=paged s0.tab=one s0.mask=1 seed=8",
+    /* few rows of several items over keys that all share, before and behind an item's own */
+    "op=attn batch=3 h=4 nq=1 d=128 dv=64 ns=2 s0.nk=1030 s0.kb=one s0.hk=half s1.nk=65 s1.hk=half "
+    "s1.len=rt lse=plain seed=1",
+    "op=attn batch=2x2 h=2 nq=3 d=64 dv=130 ns=3 s0.nk=33 s1.nk=2100 s1.kb=one s1.causal=yes "
+    "s2.nk=65 s2.kb=one align=end qlen=rt sink=normal fill=special seed=2",
     /* two items in one strip of more rows than either has, whose chunks go to several workers */
     "op=attn h=3 nq=16 d=1 dv=1 ns=3 s0.nk=1 s0.kb=one s1.nk=1 s2.nk=1 seed=1",
 };
