@@ -271,6 +271,11 @@ static heed_status source_make(struct heed_mpi_local *l, uint32_t s, heed_report
     status = heed_mpi_local_terms(l, s, report);
     if (status < 0 || from->n_k == 0) /* no page, no table: as it was, without memory */
         return status;
+    if (from->in_place && from->count == from->n_k) { /* the rank's memory for all of it */
+        l->sources[s].k = l->call->keys[s].k;
+        l->sources[s].v = l->call->keys[s].v;
+        return status;
+    }
     status = from->packed ? packed_make(l, s, report) : pages_make(l, s, report);
     l->sources[s].layout = HEED_LAYOUT_PAGED;
     return status;
