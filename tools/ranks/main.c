@@ -6,20 +6,26 @@
  *
  *     mpirun -n RANKS heed-bench-ranks [PATTERN [ROWS [HEADS [D [PAIRS]]]]]
  *
- * Every rank has ROWS rows of a document and their keys. In turn it computes its rows over its own
- * keys alone, as a process of its own would, and together with the others over all keys; both begin
- * at a barrier. Ratios are of pairs, as a machine is not the same from minute to minute. What is
- * modelled is the time of the rows alone times the share of operations, and bytes over what one
- * exchange with a neighbour moves in a second: nothing of it beside the other, since a run moves
- * first and computes then.
+ * Every rank has ROWS rows of a document and their keys, or of causal-by-work other rows, so many
+ * that all ranks have the same to do. In turn it computes ROWS rows over its own keys alone, as a
+ * process of its own would, and its rows together with the others over all keys; both begin at a
+ * barrier. Ratios are of pairs, as a machine is not the same from minute to minute, of wall time
+ * and of the process's own (cpu). What is modelled is the time of the rows alone times the share of
+ * operations, and bytes over what one exchange with a neighbour moves in a second: nothing of it
+ * beside the other, since a run moves first and computes then. PATTERN: window, mixed, causal,
+ * causal-by-work, full.
+ *
+ * Exit status: 0; 2 something is wrong, as plans that say other bytes than heed_mpi_model.
  */
 #include <heed/mpi.h>
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { PAIRS_MOST = 101, PROBE_BYTES = 8 << 20, PROBES = 5 };
 
@@ -33,11 +39,13 @@ static const struct pattern {
     const char *name;
     const heed_term *terms;
     uint32_t n_terms, flags;
+    bool by_work;                       /* rows are cut so that ranks have the same to do */
 } patterns[] = {
-    { "window", &window, 1, 0 },
-    { "mixed", mixed, 3, 0 },
-    { "causal", NULL, 0, HEED_SOURCE_CAUSAL },
-    { "full", NULL, 0, 0 },
+    { "window", &window, 1, 0, false },
+    { "mixed", mixed, 3, 0, false },
+    { "causal", NULL, 0, HEED_SOURCE_CAUSAL, false },
+    { "causal-by-work", NULL, 0, HEED_SOURCE_CAUSAL, true },
+    { "full", NULL, 0, 0, false },
 };
 
 static int rank, ranks;
@@ -71,9 +79,19 @@ static void check(heed_status status, const heed_report *report)
 
 /* ---- what is computed ---- */
 
+/* The first row of rank `of`: of causal rows the first n see n * n / 2 keys. */
+static int64_t row_of(const struct bench *b, int of)
+{
+    const int64_t rows = b->rows * ranks;
+
+    return b->pattern->by_work ? (int64_t)((double)rows * sqrt((double)of / ranks))
+                               : of * b->rows;
+}
+
 static float *memory(const struct bench *b, uint64_t seed)
 {
-    const int64_t n = b->heads * b->rows * b->d;
+    const int64_t mine = row_of(b, rank + 1) - row_of(b, rank);
+    const int64_t n = b->heads * (mine > b->rows ? mine : b->rows) * b->d;
     float *to = malloc((size_t)n * sizeof *to);
     uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)rank;
 
@@ -125,8 +143,8 @@ static void parts_of(const struct bench *b, int of, heed_mpi_keys *keys, heed_mp
 {
     *keys = (heed_mpi_keys){ .first = of * b->rows, .count = b->rows };
     *parts = (heed_mpi_parts){ .size = sizeof *parts,
-                               .first_row = of * b->rows,
-                               .n_rows = b->rows,
+                               .first_row = row_of(b, of),
+                               .n_rows = row_of(b, of + 1) - row_of(b, of),
                                .keys = keys,
                                .n_keys = 1,
                                .keys_size = sizeof *keys };
@@ -150,8 +168,12 @@ static void plans_make(struct bench *b)
     b->work = operations(b, b->rows * ranks) / ranks / operations(b, b->rows);
 }
 
-/* Seconds until this rank is done. */
-static double run(const struct bench *b, bool together)
+/* Seconds until this rank is done, and of its process alone. */
+struct seconds {
+    double wall, cpu;
+};
+
+static struct seconds run(const struct bench *b, bool together)
 {
     const heed_kv_bufs kv = { { b->k, 0 }, { b->v, 0 } };
     const heed_attn_args args = { .size = sizeof args,
@@ -160,16 +182,17 @@ static double run(const struct bench *b, bool together)
                                   .o.handle = b->o,
                                   .kv = &kv };
     heed_report report = { .size = sizeof report };
-    double begin;
+    struct seconds begin;
 
     MPI_Barrier(MPI_COMM_WORLD);
-    begin = MPI_Wtime();
+    begin = (struct seconds){ MPI_Wtime(), (double)clock() / CLOCKS_PER_SEC };
     check(together ? heed_mpi_attn_run(b->together, b->queue, &args, &report)
                    : heed_attn_run(b->alone, b->queue, &args, NULL, &report),
           &report);
     if (!together)
         check(heed_queue_wait(b->queue, &report), &report);
-    return MPI_Wtime() - begin;
+    return (struct seconds){ MPI_Wtime() - begin.wall,
+                             (double)clock() / CLOCKS_PER_SEC - begin.cpu };
 }
 
 /* What comes from a neighbour in a second while as much goes there; alone: nothing. */
@@ -214,12 +237,12 @@ static double median(double *x, int64_t n)
 
 /* Of one rank. */
 struct row {
-    double alone, together, ratio, modelled;
+    double alone, together, ratio, cpu, modelled;
     heed_mpi_props props;
 };
 
-/* Plans and models say the same; -1: a figure differs. */
-static int models_agree(const struct bench *b, const struct row *row)
+/* Do plans and the model say the same? */
+static bool models_agree(const struct bench *b, const struct row *row)
 {
     heed_mpi_parts *parts = calloc((size_t)ranks, sizeof *parts);
     heed_mpi_keys *keys = calloc((size_t)ranks, sizeof *keys);
@@ -227,7 +250,7 @@ static int models_agree(const struct bench *b, const struct row *row)
     heed_report report = { .size = sizeof report };
     heed_attn_desc desc;
     heed_source source;
-    int same = 1;
+    bool same = true;
 
     if (!parts || !keys || !props)
         fail("no memory", NULL);
@@ -244,18 +267,20 @@ static int models_agree(const struct bench *b, const struct row *row)
     free(parts);
     free(keys);
     free(props);
-    return same ? 0 : -1;
+    return same;
 }
 
 static void say(const struct bench *b, const struct row *row, double weak, double low, double high)
 {
+    const bool agree = models_agree(b, row);
+
     printf("%s: %" PRId64 " rows of each of %d ranks, %" PRId64 " heads of %" PRId64
            " channels, f32, %" PRId64 " pairs\n",
            b->pattern->name, b->rows, ranks, b->heads, b->d, b->pairs);
     if (ranks > 1)
         printf("a neighbour's bytes: %.2f GB/s\n", b->network / 1e9);
-    printf("rank  keys seen  MiB in  MiB out  messages  alone s   ranks s   ratio  modelled s  "
-           "moving %%\n");
+    printf("rank  keys seen  MiB in  MiB out  messages  alone s   ranks s   ratio     cpu  "
+           "modelled s  moving %%\n");
     for (int i = 0; i < ranks; i++) {
         const double moving =
             b->network > 0 ? (double)row[i].props.bytes_in / b->network : 0;
@@ -263,26 +288,33 @@ static void say(const struct bench *b, const struct row *row, double weak, doubl
         printf("%4d  %9" PRIu64 "  %6.2f  %7.2f  %8" PRIu64, i, row[i].props.keys_seen,
                (double)row[i].props.bytes_in / 0x1p20, (double)row[i].props.bytes_out / 0x1p20,
                row[i].props.messages_in);
-        printf("  %8.5f  %8.5f  %6.3f  %10.5f  %8.1f\n", row[i].alone, row[i].together,
-               row[i].ratio, row[i].modelled, 100 * moving / row[i].modelled);
+        printf("  %8.5f  %8.5f  %6.3f  %6.3f  %10.5f  %8.1f\n", row[i].alone, row[i].together,
+               row[i].ratio, row[i].cpu, row[i].modelled, 100 * moving / row[i].modelled);
     }
-    printf("the model's bytes and messages: %s\n",
-           models_agree(b, row) < 0 ? "OTHERS" : "the same");
+    printf("the model's bytes and messages: %s\n", agree ? "the same" : "others");
     printf("of what so many processes reach alone: %.3f (%.3f to %.3f)\n", weak, low, high);
+    fflush(stdout);
+    if (!agree)
+        fail("plans and the model differ", NULL);
 }
 
 static void measure(struct bench *b)
 {
-    double alone[PAIRS_MOST], together[PAIRS_MOST], ratio[PAIRS_MOST], weak[PAIRS_MOST];
+    double alone[PAIRS_MOST], together[PAIRS_MOST], ratio[PAIRS_MOST], cpu[PAIRS_MOST],
+        weak[PAIRS_MOST];
     struct row mine = { .props.size = sizeof mine.props }, *all = NULL;
 
     run(b, false);
     run(b, true);
     for (int64_t i = 0; i < b->pairs; i++) {
+        struct seconds turn[2];
         double both[2], most[2];
 
-        both[i % 2] = run(b, i % 2 != 0);
-        both[1 - i % 2] = run(b, i % 2 == 0);
+        turn[i % 2] = run(b, i % 2 != 0);
+        turn[1 - i % 2] = run(b, i % 2 == 0);
+        both[0] = turn[0].wall;
+        both[1] = turn[1].wall;
+        cpu[i] = turn[1].cpu / turn[0].cpu;
         MPI_Allreduce(both, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         alone[i] = both[0];
         together[i] = both[1];
@@ -294,6 +326,7 @@ static void measure(struct bench *b)
     mine.alone = median(alone, b->pairs);
     mine.together = median(together, b->pairs);
     mine.ratio = median(ratio, b->pairs);
+    mine.cpu = median(cpu, b->pairs);
     mine.modelled = mine.alone * b->work +
                     (b->network > 0 ? (double)mine.props.bytes_in / b->network : 0);
     if (rank == 0 && !(all = calloc((size_t)ranks, sizeof *all)))
@@ -330,7 +363,7 @@ int main(int argc, char **argv)
             b.pattern = &patterns[i];
     }
     if (!b.pattern)
-        fail("PATTERN is window, mixed, causal or full", NULL);
+        fail("PATTERN is window, mixed, causal, causal-by-work or full", NULL);
     b.rows = number(argc, argv, 2, 32768, 1 << 20) / HEED_CHUNK * HEED_CHUNK;
     b.heads = number(argc, argv, 3, 2, 64);
     b.d = number(argc, argv, 4, 64, 256);
