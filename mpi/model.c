@@ -228,9 +228,11 @@ static void keys_move(struct model *m, uint32_t s, const struct heed_mpi_pages *
         const int holder = source->owners.segment[w.segment - 1].rank;
 
         props->keys_seen += (uint64_t)w.keys;
-        props->host_bytes += stay ? 0 : bytes_of(source, w.pages * pages->page);
+        if (is_own(m, s, &w) && stay)
+            continue;
+        props->host_bytes += bytes_of(source, w.pages * pages->page);
         if (is_own(m, s, &w)) {
-            props->bytes_copied += stay ? 0 : bytes_of(source, w.keys);
+            props->bytes_copied += bytes_of(source, w.keys);
             continue;
         }
         m->asked[holder] += w.pages;
@@ -343,7 +345,7 @@ static heed_status source_count(struct model *m, uint32_t s, heed_report *report
         rows_move(m);
     else
         keys_move(m, s, pages_of(source, &in),
-                  in.chunks == 0 &&
+                  (in.chunks == 0 || heed_mpi_may_split(&m->call, s)) &&
                       heed_mpi_may_stay(m->call.sources[s].layout == HEED_LAYOUT_RAGGED,
                                         m->plan.sources[s].items, m->held[m->rank].count[s],
                                         source->chunks.n_k));

@@ -117,16 +117,21 @@ static heed_status pages_choose(struct needs *n, int64_t s, heed_report *report)
     source->slot = heed_mpi_take(&n->plan->memory, source->n_pages, sizeof *source->slot, true);
     if (!source->slot)
         return no_memory(report);
-    source->in_place = !n->plan->rows_move && in.chunks == 0 &&
+    source->in_place = !n->plan->rows_move &&
+                       (in.chunks == 0 || heed_mpi_may_split(n->call, s)) &&
                        heed_mpi_may_stay(source->packed, source->items, source->count,
                                          source->n_k);
+    source->splits = source->in_place && source->count < source->n_k &&
+                     heed_mpi_may_split(n->call, s);
     for (int64_t i = 0; i < source->n_pages; i++) {
-        const int64_t place = source->in_place ? i - source->first / HEED_CHUNK : source->n_seen;
+        const bool own = source->in_place && is_own(n, s, i * source->page);
+        const int64_t place = own ? (i * source->page - source->first) / HEED_CHUNK
+                                  : source->n_seen;
 
         source->slot[i] = n->seen[i] ? (int32_t)place : -1;
-        source->n_seen += n->seen[i];
+        source->n_seen += n->seen[i] && !(own && source->splits);
+        n->n_pages += n->seen[i];
     }
-    n->n_pages += source->n_seen;
     return HEED_OK;
 }
 

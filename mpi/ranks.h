@@ -78,7 +78,8 @@ enum { HEED_MPI_SMALL_PAGE = 16, HEED_MPI_BLOCK_PAGE = 64 };
 struct heed_mpi_source {
     int64_t n_k, items; /* packed: all keys, which are those of one item */
     bool packed;
-    bool in_place;                /* the rank's rows see its own keys alone, where these lie */
+    bool in_place;                /* the rank's keys are read where they lie: its rows see no */
+    bool splits;                  /* others, or these are sources of their own (split.c) */
     int64_t first, count;         /* keys that the rank holds */
     int64_t page, n_pages;        /* keys of a page: HEED_CHUNK, or fewer where few are seen */
     int64_t n_seen;               /* pages */
@@ -115,6 +116,12 @@ struct heed_mpi_serve {
     int64_t bytes, sent, q_bytes; /* of its states, of those of the parcel, of the rows */
 };
 
+/* A source of the rank's attention: of which it is a part, and whose memory it has. */
+struct heed_mpi_part {
+    uint32_t source;
+    bool in_place;
+};
+
 struct heed_mpi_plan {
     struct heed_mpi_team team;
     struct heed_mpi_memory memory;
@@ -126,6 +133,8 @@ struct heed_mpi_plan {
     bool wants_q, wants_o, wants_lse, wants_sinks; /* memory of a run */
     bool wants_slot[HEED_MPI_SLOTS];
     struct heed_mpi_source sources[HEED_MPI_SOURCES];
+    struct heed_mpi_part part[HEED_MPI_SOURCES]; /* those of `local` */
+    uint32_t n_parts;
     struct heed_mpi_parcel *in, *out; /* by rank, source and key */
     int64_t n_in, n_out;
     struct heed_mpi_messages messages_in, messages_out;
@@ -233,6 +242,11 @@ uint64_t heed_mpi_digest(const struct heed_mpi_call *);
 
 /* The attention of the rank's rows over pages, of which slot[] says which are there, planned. */
 heed_status heed_mpi_local(struct heed_mpi_plan *, const struct heed_mpi_call *, heed_report *);
+
+/* ---- split.c ---- */
+
+/* May a source become several, whatever rank it is? */
+bool heed_mpi_may_split(const struct heed_mpi_call *, int64_t source);
 
 /* ---- owners.c ---- */
 
