@@ -109,25 +109,31 @@ static bool items_share(const struct heed_plan *plan, bool tables)
 }
 
 /* Lanes: items share a strip where it has room; for their tables' sake, where an item's rows are
- * one strip anyway. Tasks are its parts: every worker gets some. */
+ * one strip anyway, and with tasks of their own if these are enough, for they may share nothing.
+ * Tasks are a strip's parts: every worker gets some. */
 static void items_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
                        struct hk_plan *to)
 {
     const struct heed_checked *attn = plan->checked;
     const int64_t room = HEED_TUNE_ROWS / to->strips.stack / hk_max(attn->n_q, 1);
-    const double chunks = heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs);
+    const double workers = traits->workers, items = (double)to->groups * (double)attn->n_batch;
+    const bool may = traits->shape == HEED_SHAPE_LANES && !to->halves &&
+                     !heed_lowered_of(plan)->q_packed && to->strips.row_step == 1 &&
+                     heed_lowered_of(plan)->group == 0 && attn->n_q > 0;
+    const bool share = may && items_share(plan, false);
+    const bool look = may && !share && attn->n_q <= to->strips.rows && items_share(plan, true);
+    const bool leads = look && (workers == 1 || items >= workers * HEED_TUNE_PARTS);
+    const double parts = leads ? 1 : heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs);
 
-    to->items = 1;
-    if (traits->shape == HEED_SHAPE_LANES && !to->halves && !heed_lowered_of(plan)->q_packed &&
-        to->strips.row_step == 1 && heed_lowered_of(plan)->group == 0 && attn->n_q > 0 &&
-        (items_share(plan, false) ||
-         (attn->n_q <= to->strips.rows && items_share(plan, true))))
-        to->items = hk_max(hk_min(attn->n_batch, room), 1);
-    while (to->items > 1 && traits->workers > 1 &&
-           (double)to->groups * (double)hk_parts(attn->n_batch, to->items) * chunks <
-               (double)traits->workers * HEED_TUNE_ITEM_TASKS)
+    to->items = share || look ? hk_max(hk_min(attn->n_batch, room), 1) : 1;
+    while (to->items > 1 && workers > 1 &&
+           (double)to->groups * (double)hk_parts(attn->n_batch, to->items) * parts <
+               workers * HEED_TUNE_ITEM_TASKS)
         to->items /= 2;
-    to->item_groups = hk_parts(attn->n_batch, to->items);
+    if (leads && to->items > 1)
+        to->flags |= HK_PLAN_LEADS;
+    to->item_groups = to->flags & HK_PLAN_LEADS ? attn->n_batch
+                                                : hk_parts(attn->n_batch, to->items);
     to->strips.rows = hk_max(to->strips.rows, to->items > 1 ? to->items * attn->n_q : 0);
 }
 

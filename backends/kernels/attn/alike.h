@@ -19,6 +19,41 @@ HK_FN HK_GLOBAL hk_i64 *hk_alike(const struct hk_call *call,
     return (HK_GLOBAL hk_i64 *)(call->work + source->alike_at) + b;
 }
 
+/* Does item b share keys with the next one? */
+HK_FN int hk_items_alike(const struct hk_call *call, hk_i64 b)
+{
+    hk_u32 s;
+
+    for (s = 0; s < call->plan->n_sources; s++) {
+        HK_GLOBAL const struct hk_source *source = call->sources + s;
+
+        if (source->alike_at && *hk_alike(call, source, b) > 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Does an item before item b take it along? */
+HK_FN int hk_item_follows(const struct hk_call *call, hk_i64 b)
+{
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+
+    return (plan->flags & HK_PLAN_LEADS) && b % plan->items != 0 && hk_items_alike(call, b - 1);
+}
+
+/* Behind the items that share the strip of item b, its first. */
+HK_FN hk_i64 hk_items_end(const struct hk_call *call, hk_i64 b)
+{
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+    const hk_i64 most = hk_min(b + plan->items, plan->n_batch);
+
+    if (!(plan->flags & HK_PLAN_LEADS))
+        return most;
+    for (b++; b < most && hk_item_follows(call, b);)
+        b++;
+    return b;
+}
+
 /* Entries from 0 on, of n, in which the tables of two items agree. */
 HK_FN hk_i64 hk_tables_agree(const struct hk_call *call, HK_GLOBAL const struct hk_aux *index,
                              hk_i64 b, hk_i64 n)

@@ -11,7 +11,6 @@
 #define HK_THREADS 1
 #define HK_VECTORS 1
 #define HK_SUB_SPACE HK_GLOBAL
-#include "alike.h"
 #include "lists.h"
 
 /* ---- sources ---- */
@@ -379,7 +378,7 @@ HK_FN void hk_part_attend(struct hk_strip *st, hk_i64 number)
     struct hk_task task;
 
     hk_task_get(call, number / plan->parts, &task);
-    if (task.count <= 0)
+    if (task.count <= 0 || hk_item_follows(call, task.b))
         return;
     if (plan->parts > 1) {
         st->first_chunk = number % plan->parts * plan->part_chunks;

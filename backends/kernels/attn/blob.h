@@ -115,7 +115,9 @@ enum {
     HK_PLAN_LSE_WITH_SINK = 4u,
     HK_PLAN_CAPPED = 8u,
     HK_PLAN_END_LAST = 16u,     /* the last source counts positions from its end */
-    HK_PLAN_STOPS = 32u         /* rows end as states: o has those */
+    HK_PLAN_STOPS = 32u,        /* rows end as states: o has those */
+    HK_PLAN_LEADS = 64u         /* every item has tasks, and those of an item take the ones behind
+                                 * it along whose tables begin like its own (alike.h) */
 };
 
 #define HK_KEEP_ROWS 16         /* rows of a group of keep.cl */
