@@ -36,6 +36,8 @@ struct heed_lowered_source {
     uint32_t has_keys;                          /* 1: one sub-source is of unit step */
     uint32_t shared;                            /* 1: all batch items read the same K and V, */
     uint32_t common;                            /* and all else of the source is the same, too */
+    uint32_t tables;                            /* 1: pages and lengths are all that items differ
+                                                 * by, and keys come in order */
     uint32_t layout;                            /* HK_LAYOUT_* */
     enum heed_items items;
     uint32_t gaps;                              /* 1: keys within the length may be absent */

@@ -310,10 +310,12 @@ static heed_status rows_run(const struct heed_mpi_plan *plan, heed_queue *queue,
     memset(slots, 0, sizeof slots);
     if (args->slots)
         memcpy(slots, args->slots, plan->n_slots * sizeof *slots);
-    for (int64_t s = 0; s < plan->n_sources; s++) {
-        pages[s].k = (heed_buf){ plan->sources[s].rows[0].heap, 0 };
-        pages[s].v = (heed_buf){ plan->sources[s].rows[1].heap, 0 };
-        pages[s] = plan->sources[s].in_place ? held[s] : pages[s];
+    for (uint32_t i = 0; i < plan->n_parts; i++) {
+        const uint32_t s = plan->part[i].source;
+
+        pages[i].k = (heed_buf){ plan->sources[s].rows[0].heap, 0 };
+        pages[i].v = (heed_buf){ plan->sources[s].rows[1].heap, 0 };
+        pages[i] = plan->part[i].in_place ? held[s] : pages[i];
     }
     args->kv = pages;
     args->kv_size = sizeof *pages;

@@ -30,7 +30,7 @@ static heed_status rows_make(struct heed_mpi_plan *plan, const struct heed_mpi_s
                              const heed_tensor *t, struct heed_mpi_rows *rows, heed_report *report)
 {
     struct heed_mpi_view *page = &rows->page;
-    int64_t slots = plan->rows_move || s->in_place ? 0 : s->n_seen;
+    int64_t slots = plan->rows_move || (s->in_place && !s->splits) ? 0 : s->n_seen;
 
     rows->size = heed_mpi_size_of(t->dtype);
     view_make(t, rows->size, &rows->held);

@@ -132,18 +132,18 @@ static heed_status too_many(heed_report *report, int64_t pages)
                          "the rank sees too many pages of keys");
 }
 
-/* [slot][item] pages of [H_k][page][channels], or the keys of the rank as they lie. */
-static void pages_describe(const struct heed_mpi_source *s, const heed_tensor *held, heed_tensor *t)
+void heed_mpi_pages_describe(const struct heed_mpi_source *s, bool in_place,
+                             const heed_tensor *held, heed_tensor *t)
 {
     const int64_t *stride = held->stride + held->ndim;
     const int64_t shape[4] = { s->n_seen * s->items, t->ndim > 2 ? t->shape[t->ndim - 3] : 1,
-                               s->page, t->shape[t->ndim - 1] };
+                               in_place ? HEED_CHUNK : s->page, t->shape[t->ndim - 1] };
 
     *t = heed_array_dense(t->dtype, NULL, 4, shape).t;
-    if (!s->in_place)
+    if (!in_place)
         return;
-    t->shape[0] = s->count / s->page;
-    t->stride[0] = s->page * stride[-2];
+    t->shape[0] = s->count / HEED_CHUNK;
+    t->stride[0] = HEED_CHUNK * stride[-2];
     t->stride[1] = held->ndim > 2 ? stride[-3] : 0;
     t->stride[2] = stride[-2];
     t->stride[3] = stride[-1];
@@ -177,8 +177,8 @@ static heed_status pages_make(struct heed_mpi_local *l, uint32_t s, heed_report 
             return report->status;
         *length = from->n_k;
     }
-    pages_describe(from, &l->call->keys[s].k, &source->k);
-    pages_describe(from, &l->call->keys[s].v, &source->v);
+    heed_mpi_pages_describe(from, from->in_place, &l->call->keys[s].k, &source->k);
+    heed_mpi_pages_describe(from, from->in_place, &l->call->keys[s].v, &source->v);
     return HEED_OK;
 }
 
@@ -271,6 +271,13 @@ static heed_status source_make(struct heed_mpi_local *l, uint32_t s, heed_report
     status = heed_mpi_local_terms(l, s, report);
     if (status < 0 || from->n_k == 0) /* no page, no table: as it was, without memory */
         return status;
+    if (from->splits)
+        return status;
+    if (from->in_place && from->count == from->n_k) { /* the rank's memory for all of it */
+        l->sources[s].k = l->call->keys[s].k;
+        l->sources[s].v = l->call->keys[s].v;
+        return status;
+    }
     status = from->packed ? packed_make(l, s, report) : pages_make(l, s, report);
     l->sources[s].layout = HEED_LAYOUT_PAGED;
     return status;
@@ -295,6 +302,8 @@ static heed_status local_plan(struct heed_mpi_local *l, heed_report *report)
     status = rows_describe(l, report);
     for (uint32_t s = 0; s < l->desc.n_sources && status >= 0; s++)
         status = source_make(l, s, report);
+    if (status >= 0)
+        status = heed_mpi_split(l, report);
     l->plan->n_local_slots = l->desc.n_slots;
     report->size = sizeof *report;
     if (status >= 0)

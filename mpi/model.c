@@ -18,7 +18,7 @@ struct width {
 /* A source, for rank after rank. */
 struct source {
     struct heed_mpi_owners owners;
-    struct heed_mpi_pages small, chunks;
+    struct heed_mpi_pages small, block, chunks;
     struct width width[2];
 };
 
@@ -103,6 +103,9 @@ static heed_status sources_begin(struct model *m, heed_report *report)
         if (status >= 0)
             status = heed_mpi_pages_make(&to->small, &m->memory, &to->owners, n_k,
                                          HEED_MPI_SMALL_PAGE, report);
+        if (status >= 0)
+            status = heed_mpi_pages_make(&to->block, &m->memory, &to->owners, n_k,
+                                         HEED_MPI_BLOCK_PAGE, report);
         if (status >= 0)
             status =
                 heed_mpi_pages_make(&to->chunks, &m->memory, &to->owners, n_k, HEED_CHUNK, report);
@@ -225,9 +228,11 @@ static void keys_move(struct model *m, uint32_t s, const struct heed_mpi_pages *
         const int holder = source->owners.segment[w.segment - 1].rank;
 
         props->keys_seen += (uint64_t)w.keys;
-        props->host_bytes += stay ? 0 : bytes_of(source, w.pages * pages->page);
+        if (is_own(m, s, &w) && stay)
+            continue;
+        props->host_bytes += bytes_of(source, w.pages * pages->page);
         if (is_own(m, s, &w)) {
-            props->bytes_copied += stay ? 0 : bytes_of(source, w.keys);
+            props->bytes_copied += bytes_of(source, w.keys);
             continue;
         }
         m->asked[holder] += w.pages;
@@ -307,30 +312,43 @@ static void rows_move(struct model *m)
 
 /* ---- ranks ---- */
 
+static const struct heed_mpi_pages *pages_of(const struct source *source,
+                                             const struct heed_mpi_foreign *in)
+{
+    const int64_t page = heed_mpi_page_of(in);
+
+    return page == HEED_MPI_SMALL_PAGE   ? &source->small
+           : page == HEED_MPI_BLOCK_PAGE ? &source->block
+                                         : &source->chunks;
+}
+
 static heed_status source_count(struct model *m, uint32_t s, heed_report *report)
 {
     struct source *source = &m->sources[s];
     heed_status status = runs_find(m, s, report);
-    int64_t in_chunks, in_small;
+    struct heed_mpi_foreign in;
 
     m->props[m->rank].keys_held += (uint64_t)m->held[m->rank].count[s];
     if (status >= 0)
         status = heed_mpi_pages_set(&source->small, m->runs, m->n_runs, report);
     if (status >= 0)
+        status = heed_mpi_pages_set(&source->block, m->runs, m->n_runs, report);
+    if (status >= 0)
         status = heed_mpi_pages_set(&source->chunks, m->runs, m->n_runs, report);
     if (status < 0)
         return status;
-    in_small = foreign_keys(m, s, &source->small);
-    in_chunks = foreign_keys(m, s, &source->chunks);
+    in.small = foreign_keys(m, s, &source->small);
+    in.block = foreign_keys(m, s, &source->block);
+    in.chunks = foreign_keys(m, s, &source->chunks);
     if (m->rows_may &&
-        heed_mpi_rows_cheaper(&m->plan, &m->call, heed_mpi_min(in_small, in_chunks)))
+        heed_mpi_rows_cheaper(&m->plan, &m->call, heed_mpi_min(in.small, in.chunks)))
         rows_move(m);
     else
-        keys_move(m, s,
-                  in_small <= in_chunks / 2 && in_chunks > 0 ? &source->small : &source->chunks,
-                  in_chunks == 0 &&
+        keys_move(m, s, pages_of(source, &in),
+                  (in.chunks == 0 || heed_mpi_may_split(&m->call, s)) &&
                       heed_mpi_may_stay(m->call.sources[s].layout == HEED_LAYOUT_RAGGED,
-                                        m->plan.sources[s].items, m->held[m->rank].count[s]));
+                                        m->plan.sources[s].items, m->held[m->rank].count[s],
+                                        source->chunks.n_k));
     return HEED_OK;
 }
 

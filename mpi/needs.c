@@ -93,38 +93,45 @@ static heed_status seen_find(struct needs *n, int64_t s, int64_t page, int64_t *
     return status;
 }
 
-/* Small pages are worth their table where half of what came in chunks would be for nothing. */
 static heed_status pages_choose(struct needs *n, int64_t s, heed_report *report)
 {
     struct heed_mpi_source *source = &n->plan->sources[s];
-    int64_t in_chunks = 0, in_small = 0;
+    struct heed_mpi_foreign in = { 0, 0, 0 };
     heed_status status;
 
     if (source->n_k / HEED_MPI_SMALL_PAGE >= INT32_MAX)
         return heed_mpi_fill(report, HEED_E_OVERFLOW, "sources", INT32_MAX,
                              source->n_k / HEED_MPI_SMALL_PAGE, "too many pages of keys");
-    status = seen_find(n, s, HEED_MPI_SMALL_PAGE, &in_small, report);
+    status = seen_find(n, s, HEED_MPI_SMALL_PAGE, &in.small, report);
 
     if (status >= 0)
-        status = seen_find(n, s, HEED_CHUNK, &in_chunks, report);
+        status = seen_find(n, s, HEED_MPI_BLOCK_PAGE, &in.block, report);
+    if (status >= 0)
+        status = seen_find(n, s, HEED_CHUNK, &in.chunks, report);
     n->plan->rows_move = status >= 0 && n->rows_may &&
-                         heed_mpi_rows_cheaper(n->plan, n->call, heed_mpi_min(in_small, in_chunks));
-    if (status >= 0 && !n->plan->rows_move && in_small <= in_chunks / 2 && in_chunks > 0)
-        status = seen_find(n, s, HEED_MPI_SMALL_PAGE, &in_small, report);
+                         heed_mpi_rows_cheaper(n->plan, n->call, heed_mpi_min(in.small, in.chunks));
+    if (status >= 0 && !n->plan->rows_move && heed_mpi_page_of(&in) != HEED_CHUNK)
+        status = seen_find(n, s, heed_mpi_page_of(&in), &in.small, report);
     if (status < 0)
         return status;
     source->slot = heed_mpi_take(&n->plan->memory, source->n_pages, sizeof *source->slot, true);
     if (!source->slot)
         return no_memory(report);
-    source->in_place = !n->plan->rows_move && in_chunks == 0 &&
-                       heed_mpi_may_stay(source->packed, source->items, source->count);
+    source->in_place = !n->plan->rows_move &&
+                       (in.chunks == 0 || heed_mpi_may_split(n->call, s)) &&
+                       heed_mpi_may_stay(source->packed, source->items, source->count,
+                                         source->n_k);
+    source->splits = source->in_place && source->count < source->n_k &&
+                     heed_mpi_may_split(n->call, s);
     for (int64_t i = 0; i < source->n_pages; i++) {
-        const int64_t place = source->in_place ? i - source->first / HEED_CHUNK : source->n_seen;
+        const bool own = source->in_place && is_own(n, s, i * source->page);
+        const int64_t place = own ? (i * source->page - source->first) / HEED_CHUNK
+                                  : source->n_seen;
 
         source->slot[i] = n->seen[i] ? (int32_t)place : -1;
-        source->n_seen += n->seen[i];
+        source->n_seen += n->seen[i] && !(own && source->splits);
+        n->n_pages += n->seen[i];
     }
-    n->n_pages += source->n_seen;
     return HEED_OK;
 }
 

@@ -71,14 +71,17 @@ struct heed_mpi_rows {
     int64_t slot_bytes;        /* from one slot to the next */
 };
 
-enum { HEED_MPI_SMALL_PAGE = 16 };
+/* Keys of a page: few, so that few come for nothing; a block of kernels, whose rows they then read
+ * where they lie; a chunk, so that tables are short. */
+enum { HEED_MPI_SMALL_PAGE = 16, HEED_MPI_BLOCK_PAGE = 64 };
 
 struct heed_mpi_source {
     int64_t n_k, items; /* packed: all keys, which are those of one item */
     bool packed;
-    bool in_place;                /* the rank's rows see its own keys alone, where these lie */
+    bool in_place;                /* the rank's keys are read where they lie: its rows see no */
+    bool splits;                  /* others, or these are sources of their own (split.c) */
     int64_t first, count;         /* keys that the rank holds */
-    int64_t page, n_pages;        /* keys of a page: HEED_CHUNK, or few where few are seen */
+    int64_t page, n_pages;        /* keys of a page: HEED_CHUNK, or fewer where few are seen */
     int64_t n_seen;               /* pages */
     int32_t *slot;                /* [n_pages] where the page lies; -1: no row sees it */
     struct heed_mpi_rows rows[2]; /* K, V */
@@ -113,6 +116,12 @@ struct heed_mpi_serve {
     int64_t bytes, sent, q_bytes; /* of its states, of those of the parcel, of the rows */
 };
 
+/* A source of the rank's attention: of which it is a part, and whose memory it has. */
+struct heed_mpi_part {
+    uint32_t source;
+    bool in_place;
+};
+
 struct heed_mpi_plan {
     struct heed_mpi_team team;
     struct heed_mpi_memory memory;
@@ -124,6 +133,8 @@ struct heed_mpi_plan {
     bool wants_q, wants_o, wants_lse, wants_sinks; /* memory of a run */
     bool wants_slot[HEED_MPI_SLOTS];
     struct heed_mpi_source sources[HEED_MPI_SOURCES];
+    struct heed_mpi_part part[HEED_MPI_SOURCES]; /* those of `local` */
+    uint32_t n_parts;
     struct heed_mpi_parcel *in, *out; /* by rank, source and key */
     int64_t n_in, n_out;
     struct heed_mpi_messages messages_in, messages_out;
@@ -174,10 +185,25 @@ static inline int64_t heed_mpi_heap_keys(const struct heed_mpi_source *s)
     return (s->n_seen + 2) * s->page;
 }
 
-/* May the rank's keys be its pages, where they lie? There is one item, and no page is cut. */
-static inline bool heed_mpi_may_stay(bool packed, int64_t items, int64_t count)
+/* Keys of other ranks that come in pages of a size. */
+struct heed_mpi_foreign {
+    int64_t small, block, chunks;
+};
+
+/* Which pages a rank takes: smaller ones where half of what came in larger ones would be for
+ * nothing. */
+static inline int64_t heed_mpi_page_of(const struct heed_mpi_foreign *in)
 {
-    return !packed && items == 1 && count > 0 && count % HEED_CHUNK == 0;
+    if (in->chunks == 0 || in->small > in->chunks / 2)
+        return HEED_CHUNK;
+    return in->small > in->block / 2 ? HEED_MPI_BLOCK_PAGE : HEED_MPI_SMALL_PAGE;
+}
+
+/* May the rank's keys be its pages, where they lie? It holds all n_k of them, so that it needs no
+ * pages, or there is one item, and no page is cut. */
+static inline bool heed_mpi_may_stay(bool packed, int64_t items, int64_t count, int64_t n_k)
+{
+    return !packed && count > 0 && (count == n_k || (items == 1 && count % HEED_CHUNK == 0));
 }
 
 /* Does the rank itself hold the page, which its rows see? */
@@ -216,6 +242,11 @@ uint64_t heed_mpi_digest(const struct heed_mpi_call *);
 
 /* The attention of the rank's rows over pages, of which slot[] says which are there, planned. */
 heed_status heed_mpi_local(struct heed_mpi_plan *, const struct heed_mpi_call *, heed_report *);
+
+/* ---- split.c ---- */
+
+/* May a source become several, whatever rank it is? */
+bool heed_mpi_may_split(const struct heed_mpi_call *, int64_t source);
 
 /* ---- owners.c ---- */
 

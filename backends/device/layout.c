@@ -83,8 +83,16 @@ static void strips_find(const struct heed_plan *plan, const struct heed_device_t
         strips->rows = 1;
 }
 
-/* Do items share a quarter or more of the keys that each has of its own? */
-static bool items_share(const struct heed_plan *plan)
+/* Is a table that a run looks at worth it, of which whole chunks may be shared? */
+static bool tables_alike(const struct heed_plan *plan, uint32_t s)
+{
+    return heed_lowered_of(plan)->sources[s].tables &&
+           heed_attn_of(plan)->sources[s].n_k >= HK_BLOCK * HK_CHUNK;
+}
+
+/* Do items share a quarter or more of the keys that each has of its own? tables: or may they, where
+ * it is a run's tables that say so? */
+static bool items_share(const struct heed_plan *plan, bool tables)
 {
     const struct heed_lowered *lowered = heed_lowered_of(plan);
     double common = 0, own = 0;
@@ -94,29 +102,38 @@ static bool items_share(const struct heed_plan *plan)
 
         if (source->rows)
             return false;
-        *(source->common ? &common : &own) += (double)heed_attn_of(plan)->sources[s].n_k;
+        *(source->common || (tables && tables_alike(plan, s)) ? &common : &own) +=
+            (double)heed_attn_of(plan)->sources[s].n_k;
     }
     return common > 0 && 4 * common >= own;
 }
 
-/* Lanes: items share a strip where it has room. Tasks are its parts: every worker gets some. */
+/* Lanes: items share a strip where it has room; for their tables' sake, where an item's rows are
+ * one strip anyway, and with tasks of their own if these are enough, for they may share nothing.
+ * Tasks are a strip's parts: every worker gets some. */
 static void items_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
                        struct hk_plan *to)
 {
     const struct heed_checked *attn = plan->checked;
     const int64_t room = HEED_TUNE_ROWS / to->strips.stack / hk_max(attn->n_q, 1);
-    const double chunks = heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs);
+    const double workers = traits->workers, items = (double)to->groups * (double)attn->n_batch;
+    const bool may = traits->shape == HEED_SHAPE_LANES && !to->halves &&
+                     !heed_lowered_of(plan)->q_packed && to->strips.row_step == 1 &&
+                     heed_lowered_of(plan)->group == 0 && attn->n_q > 0;
+    const bool share = may && items_share(plan, false);
+    const bool look = may && !share && attn->n_q <= to->strips.rows && items_share(plan, true);
+    const bool leads = look && (workers == 1 || items >= workers * HEED_TUNE_PARTS);
+    const double parts = leads ? 1 : heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs);
 
-    to->items = 1;
-    if (traits->shape == HEED_SHAPE_LANES && !to->halves && !heed_lowered_of(plan)->q_packed &&
-        to->strips.row_step == 1 && heed_lowered_of(plan)->group == 0 && attn->n_q > 0 &&
-        items_share(plan))
-        to->items = hk_max(hk_min(attn->n_batch, room), 1);
-    while (to->items > 1 && traits->workers > 1 &&
-           (double)to->groups * (double)hk_parts(attn->n_batch, to->items) * chunks <
-               (double)traits->workers * HEED_TUNE_ITEM_TASKS)
+    to->items = share || look ? hk_max(hk_min(attn->n_batch, room), 1) : 1;
+    while (to->items > 1 && workers > 1 &&
+           (double)to->groups * (double)hk_parts(attn->n_batch, to->items) * parts <
+               workers * HEED_TUNE_ITEM_TASKS)
         to->items /= 2;
-    to->item_groups = hk_parts(attn->n_batch, to->items);
+    if (leads && to->items > 1)
+        to->flags |= HK_PLAN_LEADS;
+    to->item_groups = to->flags & HK_PLAN_LEADS ? attn->n_batch
+                                                : hk_parts(attn->n_batch, to->items);
     to->strips.rows = hk_max(to->strips.rows, to->items > 1 ? to->items * attn->n_q : 0);
 }
 
@@ -289,6 +306,8 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         ++*(from->biases[i].in_score ? &source->n_dots : &source->n_biases);
     to->n_biases += source->n_biases;
     to->n_dots += source->n_dots;
+    if (to->items > 1 && tables_alike(plan, s))
+        source->alike_at = heed_room_place(w, (double)attn->n_batch, sizeof(int64_t));
     if (lowered->keys)
         source->keys_at = heed_room_place(w, (double)attn->n_batch * (double)source->blocks, 8);
     if (lowered->rows) {

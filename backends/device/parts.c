@@ -72,6 +72,37 @@ bool heed_group_few(const struct heed_plan *plan, const struct heed_device_trait
            (rows <= HEED_TUNE_FEW_ROWS_MOST && many < HEED_TUNE_FEW_STRIPS);
 }
 
+/* Which items' rows a group takes together, of which chunks: those of sources that follow each
+ * other and are the same for all items. DOT biases and lists of rows ask for an item's own rows. */
+static void together_find(const struct heed_plan *plan, struct hk_plan *to)
+{
+    const struct heed_checked *attn = plan->checked;
+    const struct heed_lowered *lowered = heed_lowered_of(plan);
+    double first = 0, end = 0, most = 0;
+    bool may = !lowered->q_packed && lowered->group == 0 && to->batch_strips == 1 &&
+               2 * hk_part_rows(to) <= HK_PART_ROWS && hk_part_rows(to) > 0;
+
+    to->together = 1;
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        const struct heed_lowered_source *source = &lowered->sources[s];
+        const double behind = heed_blob_chunks(plan, source->first + source->n);
+
+        may = may && source->rows == NULL;
+        for (uint32_t i = 0; i < attn->sources[s].n_biases; i++)
+            may = may && !attn->sources[s].biases[i].in_score;
+        if (!source->common || s == 0 || !lowered->sources[s - 1].common)
+            first = heed_blob_chunks(plan, source->first);
+        end = source->common ? behind : first;
+        if (end - first > most) {
+            most = end - first;
+            to->common_first = (int64_t)first;
+            to->common_end = (int64_t)end;
+        }
+    }
+    if (may && most > 0)
+        to->together = hk_max(hk_min(HK_PART_ROWS / hk_part_rows(to), attn->n_batch), 1);
+}
+
 /* Work-groups for few rows: as many parts as there are chunks, as long as that is not many
  * groups. */
 static void few_parts_find(const struct heed_plan *plan, struct hk_plan *to, struct heed_room *w)
@@ -84,6 +115,7 @@ static void few_parts_find(const struct heed_plan *plan, struct hk_plan *to, str
     to->part_chunks = hk_max((int64_t)(groups / HEED_TUNE_GROUP_PARTS), 1);
     to->parts = hk_max(hk_parts(to->chunks, to->part_chunks), 1);
     to->chunks_at = heed_room_place(w, (double)to->tasks * chunks, (uint64_t)to->chunk_bytes);
+    together_find(plan, to);
 }
 
 /* Lanes: few strips that read their keys once are cut into parts, which balances ragged lengths,

@@ -299,7 +299,8 @@ static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
     bool lists = false;
 
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++)
-        lists = lists || lowered->sources[s].keys || lowered->sources[s].rows;
+        lists = lists || lowered->sources[s].keys || lowered->sources[s].rows ||
+                sources[s].alike_at > 0;
     plan->loose = heed_kernel_is_loose(attend);
     plan->kernel = heed_kernel_rows[attend].name;
     if (blob->tasks == 0)

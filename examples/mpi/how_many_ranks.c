@@ -6,13 +6,17 @@
  *     how_many_ranks [LOG2_ROWS [GB/S [TFLOP/S]]]     2^26 rows, 25 GB/s, 20 TFLOP/s a rank
  *
  * For each pattern and number of ranks: bytes that come to the rank that gets most, seconds to move
- * these at the given rate, seconds that the rank computes, and the share of the time that is moving
- * if the two follow one another. 32 query heads, 8 key heads, 128 channels, bf16; the rates are
- * assumed, the bytes are those of plans.
+ * these at the given rate, seconds that the rank computes which has most to do, and the share of
+ * the time that is moving if the two follow one another, which is what moving meanwhile could hide
+ * at most. 32 query heads, 8 key heads, 128 channels, bf16; the rates are assumed, the bytes are
+ * those of plans. Under causality the first rows see few keys: cut at equal numbers, the last rank
+ * has twice the work of the mean; cut where n times the root of r / ranks is, all have the same.
  */
 #include <heed/mpi.h>
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,17 +26,19 @@ struct pattern {
     const char *name;
     heed_term terms[3];
     uint32_t n_terms, flags;
+    bool by_work;       /* rows are cut so, keys at equal numbers */
 };
 
 static const struct pattern patterns[] = {
-    { "window 4096", { { .kind = HEED_TERM_WINDOW, .left = 4096, .right = 4096 } }, 1, 0 },
+    { "window 4096", { { .kind = HEED_TERM_WINDOW, .left = 4096, .right = 4096 } }, 1, 0, false },
     { "window, 64 globals, every 509th",
       { { .kind = HEED_TERM_WINDOW, .left = 4096, .right = 4096 },
         { .kind = HEED_TERM_GLOBAL, .block = 64, .flags = HEED_TERM_KEYS },
         { .kind = HEED_TERM_ALL, .step = 509 } },
-      3, 0 },
-    { "causal", { { 0 } }, 0, HEED_SOURCE_CAUSAL },
-    { "full", { { 0 } }, 0, 0 },
+      3, 0, false },
+    { "causal", { { 0 } }, 0, HEED_SOURCE_CAUSAL, false },
+    { "causal, rows by work", { { 0 } }, 0, HEED_SOURCE_CAUSAL, true },
+    { "full", { { 0 } }, 0, 0, false },
 };
 
 /* Keys that row `row` sees, about. */
@@ -45,6 +51,13 @@ static double keys_of(const struct pattern *p, double row, double rows)
                 : p->terms[i].kind == HEED_TERM_ALL  ? rows / (double)p->terms[i].step
                                                      : p->terms[i].block;
     return keys < rows ? keys : rows;
+}
+
+/* The first row of a rank. */
+static int64_t row_of(const struct pattern *p, int64_t rows, int32_t rank, int32_t ranks)
+{
+    return p->by_work ? (int64_t)((double)rows * sqrt((double)rank / ranks))
+                      : rows / ranks * rank;
 }
 
 static heed_mpi_keys keys[MOST];
@@ -72,12 +85,14 @@ static int print(heed_device *device, const struct pattern *p, int64_t rows, int
     };
     heed_report report = { .size = sizeof report };
     int32_t most = 0;
-    double work, moving, computing;
+    double work = 0, moving, computing;
 
     for (int32_t r = 0; r < ranks; r++) {
-        const int64_t first = rows / ranks * r, n = rows / ranks;
+        const int64_t first = row_of(p, rows, r, ranks), n = row_of(p, rows, r + 1, ranks) - first;
+        const double mine = keys_of(p, (double)first + (double)n / 2, (double)rows) * (double)n;
 
-        keys[r] = (heed_mpi_keys){ .first = first, .count = n };
+        work = mine > work ? mine : work;
+        keys[r] = (heed_mpi_keys){ .first = rows / ranks * r, .count = rows / ranks };
         parts[r] = (heed_mpi_parts){ .size = sizeof parts[r],
                                      .first_row = first,
                                      .n_rows = n,
@@ -92,7 +107,6 @@ static int print(heed_device *device, const struct pattern *p, int64_t rows, int
     }
     for (int32_t r = 1; r < ranks; r++)
         most = props[r].bytes_in > props[most].bytes_in ? r : most;
-    work = keys_of(p, (double)rows / ranks * (most + 0.5), (double)rows) * (double)rows / ranks;
     moving = (double)props[most].bytes_in / (bandwidth * 1e9);
     computing = work * HEADS * D * 4 / (flops * 1e12);
     printf("%-32s %5" PRId32 " %12.1f %9" PRIu64 " %10.3f %12.3f %7.1f %%\n", p->name, ranks,

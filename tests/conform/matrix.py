@@ -56,7 +56,7 @@ def main():
             run(conform, device, f"{WIDE} {types} num=fast", cases)
             run(conform, device, f"{WIDE} {types} num=fast", cases, "--family", "invariance",
                 "--property", "repeat,threads,layout,batch,chunk")
-        _, matrix, others = run(conform, device, f"{PLAIN} {types} num=exact,best,repeat", cases // 2,
+        _, matrix, others = run(conform, device, f"{PLAIN} {types} num=exact,best,repeat", cases,
                                 "--family", "bits")
         if matrix or not others:
             sys.exit(f"{kind}: of EXACT {matrix} cases took the unit, {others} did not")

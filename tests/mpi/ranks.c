@@ -109,16 +109,17 @@ static void attention_begin(struct attention *a, int64_t key_heads, int64_t n)
     };
 }
 
-/* Of a window few chunks are asked for, of full attention all. */
-static void only_what_is_seen_moves(void)
+/* Of a window that reaches so many keys to each side whole pages of `page` keys are asked for. */
+static void only_what_is_seen_moves(int64_t reach, int64_t page)
 {
+    const uint64_t keys = (uint64_t)((reach + page - 1) / page * page);
     struct attention a;
     struct part p;
     heed_mpi_plan *plan;
     heed_mpi_props props = { .size = sizeof props };
 
     attention_begin(&a, 1, 16 * HEED_CHUNK);
-    a.drawn[0].terms[0] = (heed_term){ .kind = HEED_TERM_WINDOW, .left = 100, .right = 100 };
+    a.drawn[0].terms[0] = (heed_term){ .kind = HEED_TERM_WINDOW, .left = reach, .right = reach };
     a.sources[0].n_terms = 1;
     p = (struct part){ .parts = { .size = sizeof p.parts,
                                   .keys = p.keys,
@@ -134,10 +135,9 @@ static void only_what_is_seen_moves(void)
         EXPECT(props.messages_in == 2 * (uint64_t)neighbours, "%llu messages from %d neighbours",
                (unsigned long long)props.messages_in, neighbours);
         EXPECT(props.messages_out == props.messages_in, "as many go");
-        /* A hundred keys on each side, by pages of 16. */
-        EXPECT(props.keys_seen == props.keys_held + 112 * (uint64_t)neighbours,
+        EXPECT(props.keys_seen == props.keys_held + keys * (uint64_t)neighbours,
                "%llu keys are seen", (unsigned long long)props.keys_seen);
-        EXPECT(props.bytes_in == 112 * 2 * (uint64_t)(neighbours * a.d * 4), "%llu bytes",
+        EXPECT(props.bytes_in == keys * 2 * (uint64_t)(neighbours * a.d * 4), "%llu bytes",
                (unsigned long long)props.bytes_in);
     }
     heed_mpi_plan_destroy(plan);
@@ -408,7 +408,9 @@ int main(int argc, char **argv)
     nothing_to_see_is_legal();
     packed_items_of_two_axes_have_the_words_of_one_machine();
     what_is_wrong_with_packed_items_is_named();
-    only_what_is_seen_moves();
+    only_what_is_seen_moves(10, 16);
+    only_what_is_seen_moves(100, 64);
+    only_what_is_seen_moves(600, HEED_CHUNK);
     many_ranks_take_little_memory();
     a_model_of_causal_ranks_is_a_triangle();
     a_wrong_model_writes_nothing();

@@ -36,9 +36,17 @@ static int64_t key_rows(const struct workload *load)
     return load->keys > 0 ? load->keys : load->n;
 }
 
+static int64_t pages_of(const struct workload *load, int64_t keys)
+{
+    return load->page > 0 ? (keys + load->page - 1) / load->page : 0;
+}
+
+/* Entries of an item's table. */
 static int64_t page_count(const struct workload *load)
 {
-    return load->page > 0 ? (load->keys - 1) / load->page + 1 : 0;
+    const int64_t own = load->kind == WORKLOAD_PREFIX ? load->own : 0;
+
+    return pages_of(load, load->keys) + pages_of(load, own);
 }
 
 /* K or V: rows of items, or [pages][hk][page][d] shared by all of them; in panels it lies
@@ -119,10 +127,15 @@ static void describe_lists(const struct workload *load, heed_attn_desc *desc, he
     source->rows = (int32_t)load->rows;
 }
 
-/* Keys of all items, then those that each has of its own, which may be none. */
+/* Keys of all items, then those that each has of its own, which may be none; both on the pages that
+ * tables name, if there are pages. */
 static void describe_prefix(const struct workload *load, heed_attn_desc *desc,
-                            heed_source source[2])
+                            heed_source source[2], heed_slot slots[N_SLOTS])
 {
+    if (load->page > 0) {
+        describe_caches(load, desc, source, slots);
+        return;
+    }
     source[1].k = source[1].v = heed_array4(load->dtype, NULL, load->b, load->hk, load->own,
                                             load->d).t;
     source[0].k = source[0].v = heed_array4(load->dtype, NULL, 1, load->hk, load->keys, load->d).t;
@@ -181,7 +194,10 @@ static heed_status plan(struct contender *c, const struct workload *load,
     const struct contents keys = { CONTENTS_UNIFORM, 1, 0 };
     const struct contents scales = { CONTENTS_UNIFORM, scale_deviation, 0 };
     const struct contents lists = { CONTENTS_BELOW, 0, load->run > 0 ? load->keys / load->run : 1 };
-    const struct contents pages = { CONTENTS_SHUFFLED, 0, load->b * page_count(load) };
+    const struct contents shuffled = { CONTENTS_SHUFFLED, 0, load->b * page_count(load) };
+    const struct contents prefix = { CONTENTS_PREFIX, 0, pages_of(load, load->keys) };
+    const struct contents all = { CONTENTS_VALUE, 0, load->keys + load->own };
+    const bool shares = load->kind == WORKLOAD_PREFIX;
     heed_term window = {
         .kind = HEED_TERM_WINDOW, .left = load->w,
         .right = load->kind == WORKLOAD_WINDOW ? load->w : 0,
@@ -208,7 +224,7 @@ static heed_status plan(struct contender *c, const struct workload *load,
     if (load->kind == WORKLOAD_LISTED)
         describe_lists(load, &desc, &source[0], &slots[SLOT_LISTS]);
     if (load->kind == WORKLOAD_PREFIX)
-        describe_prefix(load, &desc, source);
+        describe_prefix(load, &desc, source, slots);
     c->n_sources = desc.n_sources;
     c->set[1] = 1;
     args->n_slots = desc.n_slots;
@@ -217,9 +233,12 @@ static heed_status plan(struct contender *c, const struct workload *load,
     arrays[2] = (struct operation_array){ source[0].v, keys, &c->pairs[0].v };
     arrays[3] = (struct operation_array){ desc.o, { CONTENTS_NONE, 0, 0 }, &args->o };
     arrays[4] = (struct operation_array){ slots[SLOT_LENGTHS].t,
-                                          load->kind == WORKLOAD_LISTED ? lists : ragged,
+                                          load->kind == WORKLOAD_LISTED ? lists
+                                          : shares                      ? all
+                                                                        : ragged,
                                           &c->slots[SLOT_LENGTHS] };
-    arrays[5] = (struct operation_array){ slots[SLOT_PAGES].t, pages, &c->slots[SLOT_PAGES] };
+    arrays[5] = (struct operation_array){ slots[SLOT_PAGES].t, shares ? prefix : shuffled,
+                                          &c->slots[SLOT_PAGES] };
     arrays[6] = (struct operation_array){ slots[SLOT_K_SCALE].t, scales, &c->slots[SLOT_K_SCALE] };
     arrays[7] = (struct operation_array){ slots[SLOT_V_SCALE].t, scales, &c->slots[SLOT_V_SCALE] };
     arrays[8] = (struct operation_array){ slots[SLOT_ROWS].t, rows, &c->slots[SLOT_ROWS] };

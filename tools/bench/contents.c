@@ -98,6 +98,15 @@ static void fill_shuffled(int32_t *to, size_t count, size_t limit, uint64_t stat
     }
 }
 
+static void fill_prefix(int32_t *to, size_t count, size_t width, size_t prefix)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = i % width;
+
+        to[i] = (int32_t)(at < prefix ? at : at + i / width * (width - prefix));
+    }
+}
+
 /* As chunks of some keys leave them: M an integer, partial sums above 0, sums of mean 0. */
 static void fill_states(float *to, size_t count, size_t width, uint64_t state)
 {
@@ -127,6 +136,8 @@ void contents_fill(void *to, const heed_tensor *t, struct contents what, uint64_
         fill_uniform(to, t->dtype, count, what.deviation, state);
     if (what.kind == CONTENTS_SHUFFLED)
         fill_shuffled(to, count, (size_t)what.limit, state);
+    if (what.kind == CONTENTS_PREFIX)
+        fill_prefix(to, count, (size_t)t->shape[1], (size_t)what.limit);
     for (size_t i = 0; what.kind == CONTENTS_BELOW && i < count; i++)
         ((int32_t *)to)[i] = (int32_t)(next_random(&state) % (uint64_t)what.limit);
     for (size_t i = 0; what.kind == CONTENTS_VALUE && i < count; i++)

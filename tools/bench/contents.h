@@ -15,6 +15,7 @@ enum contents_kind {
     CONTENTS_UNIFORM,     /* floats of variance `deviation` squared, mean 0; bytes of
                                            all magnitudes */
     CONTENTS_SHUFFLED,    /* i32: each `limit` of them are 0 .. limit - 1 */
+    CONTENTS_PREFIX,      /* i32: rows which begin with 0 .. limit - 1, all other numbers differ */
     CONTENTS_BELOW,       /* i32: 0 .. limit - 1, each as likely */
     CONTENTS_VALUE,       /* i64: limit */
     CONTENTS_RAGGED,      /* i64: workload_ragged of limit */

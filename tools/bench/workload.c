@@ -318,6 +318,11 @@ static bool complete(struct workload *load, char *error, size_t size)
                  workload_dtype(load), workload_name(load));
         return false;
     }
+    if (load->kind == WORKLOAD_PREFIX && load->page > 0 && load->keys % load->page != 0) {
+        snprintf(error, size, "keys=%" PRId64 " are no whole pages of %" PRId64, load->keys,
+                 load->page);
+        return false;
+    }
     if (load->panels && (load->page == 0 || load->token)) {
         snprintf(error, size, "panels are pages, and not token-major");
         return false;

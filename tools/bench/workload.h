@@ -48,7 +48,7 @@ enum workload_operation {
         prefill_chunk)                                                                             \
     ROW(RAGGED, "ragged", "n=512,h=32,hk=8,d=128,b=8,page=0,keys=8192", ATTN, ragged)              \
     ROW(LISTED, "listed", "n=4096,h=1,hk,d=64,b=1,keys=65536,count=32,run=1,rows=1", ATTN, listed) \
-    ROW(PREFIX, "prefix", "h=32,hk=8,d=128,b=16,keys=8192,own=512", ATTN, prefix)                  \
+    ROW(PREFIX, "prefix", "h=32,hk=8,d=128,b=16,page=0,keys=8192,own=512", ATTN, prefix)           \
     ROW(COPY, "copy", ROWS, COPY, copy)                                                            \
     ROW(COPY_GATHER, "copy-gather", ROWS, COPY, copy)                                              \
     ROW(COPY_SCATTER, "copy-scatter", ROWS, COPY, copy)                                            \
@@ -107,7 +107,8 @@ struct workload {
     int64_t own;                        /* prefix: keys of each item beside those of all */
     int64_t panels;                     /* caches: 1: pages of K lie channel after channel */
     int64_t kernel, stride;             /* pools over windows: tokens */
-    int64_t page;                       /* rows of a page; decode, ragged, 0: no pages */
+    int64_t page;                       /* rows of a page; caches, 0: no pages; prefix: all items'
+                                           tables begin with the pages of `keys` */
     int64_t block, buckets;             /* pool-bucket, select-norm, select-hash: tokens, rows */
     int64_t queries, count;             /* select-topk: rows of q; selections: places */
     int64_t rows;                       /* push: capacity of the memory; listed: of a list */

@@ -17,6 +17,7 @@
 #include "group_softmax.h"
 #include "few_products.h"
 #include "few_softmax.h"
+#include "few_items.h"
 #include "walk.h"
 
 #if HK_THREADS != HK_PART_THREADS || HK_WIDTH != HK_PART_WIDTH
@@ -371,22 +372,27 @@ HK_FN float hk_few_sum(const struct hk_mine *me, const hk_i32 r)
 HK_FN void hk_few_leave(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     HK_GLOBAL const struct hk_plan *plan = g->call->plan;
-    HK_GLOBAL char *chunk = g->shared->few.chunks + g->shared->few.number * plan->chunk_bytes;
-    const hk_i64 t = g->pass + id % HK_WIDTH;
+    const hk_i64 t = g->pass + id % HK_WIDTH, number = g->shared->few.number;
     const hk_i32 rows = hk_few_rows(g), n = hk_few_share(rows), first = id / HK_WIDTH * n;
     hk_i32 r;
 
     HK_MARK(cold);
-    if (g->pass == 0 && id < HK_ROWS) {
-        hk_few_kept(chunk)[id].m = g->shared->m[id];
-        hk_few_kept(chunk)[id].joined = g->shared->few.joined[id];
+    if (g->pass == 0 && id < rows) {
+        HK_GLOBAL struct hk_kept *kept =
+            hk_few_kept(hk_few_chunk(g, id, number)) + hk_few_row(g, id);
+
+        kept->m = g->shared->m[id];
+        kept->joined = g->shared->few.joined[id];
     }
-    if (g->pass == 0 && id < HK_LINES)
-        hk_few_l(chunk, id / 16)[id % 16] = me->l[0];
+    if (g->pass == 0 && id / 16 < rows)
+        hk_few_l(hk_few_chunk(g, id / 16, number), hk_few_row(g, id / 16))[id % 16] = me->l[0];
     HK_UNROLL
     for (r = 0; r < HK_ROWS / 2; r++) {
-        if (r < n && first + r < rows && t < plan->d_v)
-            hk_few_o(g->call, chunk, first + r)[t] = hk_few_sum(me, r);
+        const hk_i32 row = first + r;
+
+        if (r < n && row < rows && t < plan->d_v)
+            hk_few_o(g->call, hk_few_chunk(g, row, number), hk_few_row(g, row))[t] =
+                hk_few_sum(me, r);
     }
 }
 
@@ -425,39 +431,29 @@ HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me
 
 /* ---- all ---- */
 
-/* A part of a task: no chunk of it has a key yet. */
-HK_FN void hk_part_begin(const struct hk_group *g, hk_i32 id, hk_u32 task, hk_u32 part)
-{
-    HK_GLOBAL const struct hk_plan *plan = g->call->plan;
-    HK_GLOBAL char *chunks = hk_few_chunks(g->call, task);
-    const hk_i64 first = part * plan->part_chunks,
-                 end = hk_min(first + plan->part_chunks, plan->chunks);
-    hk_i64 i;
-
-    if (id < HK_ROWS) {
-        hk_row_open(g, id);
-        HK_NO_UNROLL
-        for (i = first; g->pass == 0 && i < end; i++)
-            hk_few_kept(chunks + i * plan->chunk_bytes)[id].joined = 0.0f;
-    }
-    if (id == 0) {
-        g->shared->few.first_chunk = first;
-        g->shared->few.end_chunk = end;
-        g->shared->few.chunks = chunks;
-    }
-}
-
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
     const hk_u32 passes = (hk_u32)call->plan->passes, parts = (hk_u32)call->plan->parts;
     const hk_u32 part = (hk_u32)group / passes % parts, task = (hk_u32)group / passes / parts;
     struct hk_mine mine[HK_MINE];
+    struct hk_task_place at;
     struct hk_group g;
+    hk_i32 items, item;
     HK_THREAD_ID(id);
 
-    hk_group_open(call, task, (hk_u32)group % passes * HK_WIDTH, shared, &g);
+    hk_group_find(call, task, (hk_u32)group % passes * HK_WIDTH, shared, &g, &at);
+    items = hk_few_items(call->plan, at.b, part);
     HK_EACH(id) {
-        hk_part_begin(&g, id, task, part);
+        hk_plan_touch(call, id, shared);
+        hk_part_begin(&g, id, task, part, items);
+    }
+    HK_NO_UNROLL                        /* the first one last: it stays at hand */
+    for (item = items - 1; item >= 0; item--) {
+        hk_group_item(&g, &at, at.b + item);
+        HK_EACH(id) {
+            hk_part_rows_open(&g, id, item);
+        }
+        HK_BARRIER();
     }
     HK_BARRIER();
     HK_EACH(id) {

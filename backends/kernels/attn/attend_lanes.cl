@@ -138,24 +138,80 @@ HK_FN void hk_items_take(struct hk_strip *st, HK_GLOBAL struct hk_worker_query *
     st->base = at;
 }
 
+/* Rows that take a source together, and the chunks of it that they take. */
+struct hk_turn {
+    hk_i64 at, rows;
+    hk_i64 first, end;
+};
+
+/* The turn of all n rows, or the first of items with `rows` rows each. */
+HK_FN void hk_turn_first(HK_GLOBAL struct hk_worker_query *query, hk_i64 n, hk_i64 rows,
+                         struct hk_turn *turn)
+{
+    hk_i64 i;
+
+    for (i = 0; i < n; i += rows)
+        query[i].chunk = 0;
+    turn->at = turn->rows = 0;
+    turn->first = turn->end = 0;
+}
+
+/* The next turn: the first item that has chunks left takes them with those behind it whose tables
+ * go on like its own, as long as all of theirs do. 0: there is none. */
+HK_FN int hk_turn_next(const struct hk_strip *st, HK_GLOBAL const struct hk_source *source,
+                       HK_GLOBAL struct hk_worker_query *query, hk_i64 n, hk_i64 rows,
+                       struct hk_turn *turn)
+{
+    hk_i64 at = turn->at, last, i;
+
+    while (at < n && query[at].chunk == HK_ALIKE_ALL)
+        at += rows;
+    if (at >= n)
+        return 0;
+    turn->at = at;
+    turn->first = query[at].chunk;
+    turn->end = HK_ALIKE_ALL;
+    for (last = at + rows; source->alike_at && last < n; last += rows) {
+        const hk_i64 chunks = *hk_alike(st->call, source, query[last - 1].b);
+
+        if (chunks <= turn->first)
+            break;
+        turn->end = hk_min(turn->end, chunks);
+    }
+    turn->rows = last - at;
+    for (i = at; i < last; i += rows)
+        query[i].chunk = turn->end;
+    return 1;
+}
+
 /* All rows at once or, of a source of which each item has keys of its own, item after item, with
- * the sums of the other rows untouched. (One call of the walk: PoCL makes a copy for each.) */
+ * the sums of the other rows untouched; where tables name the same pages, some items at once.
+ * (One call of the walk: PoCL makes a copy for each.) */
 HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    HK_GLOBAL const struct hk_source *source = st->call->sources + s;
     HK_GLOBAL struct hk_worker_query *const query = st->query;
     HK_GLOBAL const float *const q = st->q;
-    const hk_i64 n = st->n_rows, b = st->b;
-    const int each = plan->items > 1 && !st->call->sources[s].common;
+    const hk_i64 n = st->n_rows, b = st->b, first = st->first_chunk, end = st->end_chunk;
+    const int each = plan->items > 1 && !source->common;
     const hk_i64 rows = each ? plan->n_q * plan->strips.stack : n;
-    hk_i64 at;
+    struct hk_turn turn;
 
-    for (at = 0; at < n; at += rows) {
+    if (each)
+        hk_source_clear(st, source);
+    hk_turn_first(query, n, rows, &turn);
+    while (hk_turn_next(st, source, query, n, rows, &turn)) {
         if (each) {
-            hk_items_take(st, query, q, at, rows);
-            st->shares = rows != n;
+            hk_items_take(st, query, q, turn.at, turn.rows);
+            st->shares = turn.rows != n;
             st->b = st->query[0].b;
-            hk_source_clear(st, st->call->sources + s);
+        }
+        if (source->alike_at) {
+            const hk_i64 before = hk_chunks_get(st->call, source, 0, 0).first;
+
+            st->first_chunk = hk_max(first, before + turn.first);
+            st->end_chunk = hk_min(end, before + turn.end);
         }
         hk_source_walk(st, s);
     }
@@ -163,6 +219,8 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
         hk_items_take(st, query, q, 0, n);
         st->shares = 0;
         st->b = b;
+        st->first_chunk = first;
+        st->end_chunk = end;
     }
 }
 
@@ -320,7 +378,7 @@ HK_FN void hk_part_attend(struct hk_strip *st, hk_i64 number)
     struct hk_task task;
 
     hk_task_get(call, number / plan->parts, &task);
-    if (task.count <= 0)
+    if (task.count <= 0 || hk_item_follows(call, task.b))
         return;
     if (plan->parts > 1) {
         st->first_chunk = number % plan->parts * plan->part_chunks;

@@ -90,6 +90,8 @@ struct hk_source {
      * [item or 1][H_k][blocks][64 / panel][panel_rows][panel] and a word per block: 1 where all
      * of V is finite. */
     hk_i64 keys_at, rows_at, packed_at, finite_at;
+    hk_i64 alike_at;                    /* lanes: of each item the chunks that it begins with and
+                                         * the next item, too (alike.h); 0: nobody looks */
     hk_u32 layout, gaps;                /* HK_LAYOUT_*; 1: keys within the length may be absent */
     hk_u32 packed, value;               /* 1: items lie in one tensor; 1: index has a number
                                          * for each: where it begins, or which row is key 0 */
@@ -113,7 +115,9 @@ enum {
     HK_PLAN_LSE_WITH_SINK = 4u,
     HK_PLAN_CAPPED = 8u,
     HK_PLAN_END_LAST = 16u,     /* the last source counts positions from its end */
-    HK_PLAN_STOPS = 32u         /* rows end as states: o has those */
+    HK_PLAN_STOPS = 32u,        /* rows end as states: o has those */
+    HK_PLAN_LEADS = 64u         /* every item has tasks, and those of an item take the ones behind
+                                 * it along whose tables begin like its own (alike.h) */
 };
 
 #define HK_KEEP_ROWS 16         /* rows of a group of keep.cl */
@@ -163,6 +167,9 @@ struct hk_plan {
      * a chunk lies in the workspace [task][chunks] until all are joined. chunk_bytes 0: no strip is
      * cut. */
     hk_i64 parts, part_chunks, chunks, chunks_at, chunk_bytes;
+    /* Workgroup, few rows: items whose rows a group takes together, one item behind the other, of
+     * parts all of whose chunks are among these, which all items share; 1: each has its own. */
+    hk_i64 together, common_first, common_end;
     /* Workgroup: only strips that are far longer than others are cut so (tasks.h): those of the row
      * lists and of every item's strips the first and the last so many. Each takes chunks as
      * HK_CUT_TASKS tasks of HK_PART_ROWS rows would. cut_tasks: strips that are cut; 0: none. */

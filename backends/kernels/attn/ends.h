@@ -7,6 +7,7 @@
 #ifndef HEED_BACKENDS_KERNELS_ATTN_ENDS_H
 #define HEED_BACKENDS_KERNELS_ATTN_ENDS_H
 
+#include "alike.h"
 #include "finish.h"
 #include "state.h"
 #include "strip.h"
@@ -272,8 +273,7 @@ HK_FN hk_i64 hk_item_fill(struct hk_strip *st, const struct hk_task *task, hk_i6
 /* The rows of the task into the strip, of all items that share it; how many. */
 HK_FN hk_i64 hk_strip_fill(struct hk_strip *st, const struct hk_task *task)
 {
-    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
-    const hk_i64 end = hk_min(task->b + plan->items, plan->n_batch);
+    const hk_i64 end = hk_items_end(st->call, task->b);
     hk_i64 n = hk_item_fill(st, task, 0), b;
 
     for (b = task->b + 1; b < end; b++) {

@@ -9,10 +9,10 @@
 
 #include "few_products.h"
 
-/* Rows of the strip, those that are not there at its end left out. */
+/* Rows of the group, those that are not there at the end of its strip left out. */
 HK_FN hk_i32 hk_few_rows(const struct hk_group *g)
 {
-    return (hk_i32)(g->task->count * g->call->plan->strips.stack);
+    return g->shared->few.rows;
 }
 
 /* Those whose outputs a thread has. */

@@ -35,13 +35,11 @@ HK_FN void hk_plan_touch(const struct hk_call *call, hk_i32 id, HK_LOCAL struct 
 }
 #endif
 
-/* The strip of task `task`, for the channels of V from `pass` on. */
-HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
-                         HK_LOCAL struct hk_shared *shared, struct hk_group *g)
+/* Which strip task `task` is; the group takes the channels of V from `pass` on. */
+HK_FN void hk_group_find(const struct hk_call *call, hk_u32 task, hk_u32 pass,
+                         HK_LOCAL struct hk_shared *shared, struct hk_group *g,
+                         struct hk_task_place *at)
 {
-    struct hk_task_place at;
-    HK_THREAD_ID(id);
-
     g->call = call;
     g->shared = shared;
     g->task = &shared->task;
@@ -53,12 +51,18 @@ HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
 #if HK_FEW
     g->number = 0;
 #endif
-#if HK_FEW
-    HK_EACH(id) {
-        hk_plan_touch(call, id, shared);
-    }
-#endif
-    hk_task_find(call, task, &at);
+    hk_task_find(call, task, at);
+}
+
+/* That strip of item `b`. */
+HK_FN void hk_group_item(const struct hk_group *g, const struct hk_task_place *place, hk_i64 b)
+{
+    const struct hk_call *call = g->call;
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    struct hk_task_place at = *place;
+    HK_THREAD_ID(id);
+
+    at.b = b;
     HK_EACH(id) {
         if (id == 0)
             hk_item_set(call->plan, at.b, shared->item);
@@ -79,11 +83,25 @@ HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
     HK_BARRIER();
 }
 
-/* Row i of the group, by thread i. */
-HK_FN void hk_row_open(const struct hk_group *g, hk_i32 i)
+HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
+                         HK_LOCAL struct hk_shared *shared, struct hk_group *g)
 {
-    const hk_i32 stack = (hk_i32)g->call->plan->strips.stack, n = i + hk_rows_before(g),
-                 at = n / stack;
+    struct hk_task_place at;
+#if HK_FEW
+    HK_THREAD_ID(id);
+
+    HK_EACH(id) {
+        hk_plan_touch(call, id, shared);
+    }
+#endif
+    hk_group_find(call, task, pass, shared, g, &at);
+    hk_group_item(g, &at, at.b);
+}
+
+/* Row i of the group, by thread i, which is row n of its strip. */
+HK_FN void hk_row_open_as(const struct hk_group *g, hk_i32 i, hk_i32 n)
+{
+    const hk_i32 stack = (hk_i32)g->call->plan->strips.stack, at = n / stack;
     HK_LOCAL struct hk_shared *shared = g->shared;
     struct hk_query query;
 
@@ -101,6 +119,11 @@ HK_FN void hk_row_open(const struct hk_group *g, hk_i32 i)
 #if !HK_ONE_RANGE
     shared->all[i] = query.all;
 #endif
+}
+
+HK_FN void hk_row_open(const struct hk_group *g, hk_i32 i)
+{
+    hk_row_open_as(g, i, i + hk_rows_before(g));
 }
 
 /* The first row there is, -1: none. */

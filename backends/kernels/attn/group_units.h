@@ -123,7 +123,9 @@ HK_FN void hk_stage_q(const struct hk_group *g, hk_i32 id, hk_i64 t0)
 {
     HK_GLOBAL const struct hk_plan *plan = g->call->plan;
     HK_LOCAL struct hk_shared *shared = g->shared;
+#if !HK_FEW
     const hk_i64 q_at = hk_batch_offset(g->call, plan->q.stride, g->task->b);
+#endif
     hk_i32 i;
 
     HK_MARK(cold);
@@ -131,6 +133,9 @@ HK_FN void hk_stage_q(const struct hk_group *g, hk_i32 id, hk_i64 t0)
     for (i = id; i < HK_ROWS * HK_KEPT; i += HK_THREADS) {
         const hk_i32 row = i / HK_KEPT, t = i % HK_KEPT;
         float x = 0.0f;
+#if HK_FEW
+        const hk_i64 q_at = shared->few.q_at[row];
+#endif
 
         if (shared->active[row] && t0 + t < plan->d)
             x = hk_element(plan->q.dtype, hk_q(g->call),

@@ -19,6 +19,8 @@ struct hk_few_shared {
     hk_u32 touched, reserved;           /* hk_plan_touch */
     hk_i64 blocks[HK_BLOCKS];           /* of the step, the first `count` of them */
     hk_i64 count;
+    hk_i64 q_at[HK_ROWS];               /* of rows: elements of Q before their item */
+    hk_i32 rows, item_rows;             /* of the group; those of an item, if it has several */
 #endif
     hk_i64 first_chunk, end_chunk;      /* of the part, among the chunks of all sub-sources */
     hk_i64 first_number, end_block;     /* of the sub-source: number of its chunk 0; blocks of the

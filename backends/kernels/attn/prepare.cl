@@ -1,12 +1,16 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the strips of a run share: how many entries of the GLOBAL lists are in use, and bit sets of
- * the keys and rows they name. A group is one item and source, or the counters of tasks. Entries
- * are in use up to the first that makes no sense, which each thread looks for among its own.
+ * What the strips of a run share: how many entries of the GLOBAL lists are in use, bit sets of the
+ * keys and rows they name, and how many chunks of keys an item shares with the next one. A group is
+ * one item and source, or the counters of tasks. Entries are in use up to the first that makes no
+ * sense, which each thread looks for among its own.
  */
 #define HK_IN_REGISTERS (HK_THREADS > 1)
 #include "call.h"
+#if !HK_IN_REGISTERS
+#include "alike.h"
+#endif
 
 #define HK_HAS_SHARED 1
 
@@ -131,6 +135,10 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
 #if HK_IN_REGISTERS
             if (there && step == HK_LIST_OPEN && id == 0)
                 hk_item_set(plan, b, shared->item);
+#endif
+#if !HK_IN_REGISTERS
+            if (there && step == HK_LIST_OPEN && call->sources[s].alike_at)
+                hk_alike_find(call, call->sources + s, b);
 #endif
             if (there && step != HK_LIST_OPEN)
                 hk_lists_step(call, b, s, step, id, shared);

@@ -39,7 +39,7 @@ HK_FN void hk_task_find(const struct hk_call *call, hk_i64 task, struct hk_task_
         const hk_u32 at = per_group - 1 - (hk_u32)task % per_group;
 
         out->group = (hk_u32)task / per_group;
-        out->b = at / per_item * (hk_u32)plan->items;
+        out->b = at / per_item * (plan->flags & HK_PLAN_LEADS ? 1 : (hk_u32)plan->items);
         out->strip = at % per_item;
         return;
     }

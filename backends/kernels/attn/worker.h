@@ -37,6 +37,8 @@ struct hk_band_kept {
 
 struct hk_worker_query {
     hk_i64 b, index, head, q;
+    hk_i64 chunk;               /* of an item's first row: with which it goes on, of the source at
+                                 * hand */
     hk_u32 all, absent;
 };
 

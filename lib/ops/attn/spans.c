@@ -255,11 +255,10 @@ static bool slot_shared(const struct heed_aux *slot)
     return slot->slot == 0 || batch_shared(slot->stride);
 }
 
-/* Of a source whose rows of K and V all items share: is all else the same for them, too? */
-static bool is_common(const struct heed_checked_source *source)
+/* Do all items see and weigh a key that they have in common in the same way? */
+static bool is_seen_alike(const struct heed_checked_source *source)
 {
-    bool common = slot_shared(&source->index) && slot_shared(&source->len) &&
-                  slot_shared(&source->mask) && slot_shared(&source->row_mask);
+    bool common = slot_shared(&source->mask) && slot_shared(&source->row_mask);
 
     for (uint32_t i = 0; i < source->n_terms; i++)
         common = common && slot_shared(&source->terms[i].slot);
@@ -271,6 +270,22 @@ static bool is_common(const struct heed_checked_source *source)
                  slot_shared(&bias->k_coord);
     }
     return common;
+}
+
+/* Of a source whose rows of K and V all items share: is all else the same for them, too? */
+static bool is_common(const struct heed_checked_source *source)
+{
+    return slot_shared(&source->index) && slot_shared(&source->len) && is_seen_alike(source);
+}
+
+/* Is it worth a look whether tables name the same pages? Chunks of keys in their order alone, so
+ * that keys are shared as chunks are. */
+static bool has_tables(const struct build *b, uint32_t s)
+{
+    const struct heed_lowered_source *source = &b->sources[s];
+
+    return source->items == HEED_ITEMS_PAGES && source->n == 1 &&
+           b->subs[source->first].kind == HK_SUB_KEYS && is_seen_alike(&b->attn->sources[s]);
 }
 
 /* What strips of query rows must keep to. */
@@ -298,6 +313,7 @@ static void strips_find(const struct build *b, struct heed_lowered *out)
             batch_shared(source->v.stride) && batch_shared(source->k_scale.stride) &&
             batch_shared(source->v_scale.stride);
         b->sources[s].common = b->sources[s].shared && is_common(source);
+        b->sources[s].tables = has_tables(b, s);
     }
 }
 

@@ -70,6 +70,7 @@ enum {
     S_IDX,
     S_RUN,
     S_PAGE,
+    S_TAB,
     S_ROWS,
     S_LH,
     S_MASK,
@@ -117,6 +118,7 @@ enum {
 enum { DT_F32, DT_F16, DT_BF16 };
 enum { HAVE_NONE, HAVE_CONST, HAVE_RT, HAVE_HOSTILE }; /* lengths, maps, positions */
 enum { SLOT_CONST, SLOT_RT, SLOT_HOSTILE };            /* what must be there */
+enum { TABLES_OWN, TABLES_BEGIN, TABLES_ONE };          /* of pages: what items share of them */
 enum { ALIGN_START, ALIGN_END, ALIGN_NONE };
 enum { SCALE_DEFAULT, SCALE_GIVEN, SCALE_ZERO, SCALE_NEGATIVE };
 enum { SINK_NONE, SINK_NORMAL, SINK_NEGINF, SINK_NAN, SINK_HUGE, SINK_INF };

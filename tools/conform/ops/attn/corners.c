@@ -108,6 +108,29 @@ static const char *const corners[] = {
     "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=7",
     /* y = -Inf over an infinite V, in such blocks */
     "op=attn batch=3 h=3 nq=7 d=7 dv=65 s0.nk=65 fill=special seed=1",
+    /* items whose tables begin with the same pages, for whole chunks of keys: some, all, whatever
+     * follows; of other lengths, from the end, with pages that are not there, under a window, with
+     * biases and scales, beside keys of each item's own and of all */
+    "op=attn batch=3 h=4 nq=1 d=64 dv=64 s0.hk=1 s0.nk=2100 s0.lay=paged s0.tab=begin s0.len=rt "
+    "lse=plain seed=1",
+    "op=attn batch=3 h=4 nq=1 d=64 dv=64 s0.hk=1 s0.nk=2100 s0.lay=paged s0.tab=one s0.len=rt "
+    "seed=2",
+    "op=attn batch=2x2 h=4 nq=2 d=64 dv=128 s0.hk=half s0.nk=5200 s0.lay=paged s0.page=100 "
+    "s0.tab=begin s0.len=rt s0.causal=yes align=end s0.k=bf16 s0.v=bf16 fill=specialv seed=3",
+    "op=attn batch=3 h=2 nq=7 d=8 dv=7 s0.nk=4100 s0.lay=paged s0.page=64 s0.tab=one s0.len=rt "
+    "s0.end=yes s0.nt=1 s0.t0.kind=window s0.t0.left=900 s0.t0.right=300 align=end fill=special "
+    "seed=6",
+    "op=attn batch=none h=2 nq=1 d=8 dv=7 s0.nk=2100 s0.lay=paged s0.tab=one s0.len=rt seed=5",
+    "op=attn batch=3 h=4 nq=3 d=64 dv=64 ns=2 s0.nk=3100 s0.lay=paged s0.page=1 s0.tab=begin "
+    "s0.idx=hostile s0.len=const s1.nk=65 s0.nb=1 s0.b0.kind=alibi cap=20 sink=normal seed=6",
+    "op=attn batch=3 h=4 nq=1 d=64 dv=64 ns=2 s0.nk=1030 s0.kb=one s1.nk=2100 s1.lay=paged "
+    "s1.tab=begin s1.len=hostile s1.k=i8 s1.v=i8 seed=7",
+    "op=attn batch=3 h=4 nq=1 d=64 dv=64 s0.nk=2100 s0.lay=paged s0.tab=one s0.mask=1 seed=8",
+    /* few rows of several items over keys that all share, before and behind an item's own */
+    "op=attn batch=3 h=4 nq=1 d=128 dv=64 ns=2 s0.nk=1030 s0.kb=one s0.hk=half s1.nk=65 s1.hk=half "
+    "s1.len=rt lse=plain seed=1",
+    "op=attn batch=2x2 h=2 nq=3 d=64 dv=130 ns=3 s0.nk=33 s1.nk=2100 s1.kb=one s1.causal=yes "
+    "s2.nk=65 s2.kb=one align=end qlen=rt sink=normal fill=special seed=2",
     /* two items in one strip of more rows than either has, whose chunks go to several workers */
     "op=attn h=3 nq=16 d=1 dv=1 ns=3 s0.nk=1 s0.kb=one s1.nk=1 s2.nk=1 seed=1",
 };

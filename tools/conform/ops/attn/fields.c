@@ -68,6 +68,7 @@ static const struct cf_spec source_specs[S_COUNT] = {
     [S_IDX] = { "idx", SLOT, 0, S_LAY, NULL },
     [S_RUN] = { "run", "1 2 16", 1, S_LAY, NULL },
     [S_PAGE] = { "page", "16 1 3 64 100", 1, S_LAY, NULL },
+    [S_TAB] = { "tab", "own begin one", 0, S_LAY, NULL }, /* with what that of item 0 has */
     [S_ROWS] = { "rows", "1 4 64", 1, S_LAY, NULL },
     [S_LH] = { "lh", "none 1 hk h", 0, S_LAY, NULL },
     [S_MASK] = { "mask", "none 1 hk h", 0, -1, NULL },

@@ -90,6 +90,17 @@ static int listed_make(struct problem *p, int s)
     return slot;
 }
 
+/* Entries that an item's table has in common with those of the other items: none, those it begins
+ * with, or all. */
+static int64_t entries_shared(const struct problem *p, int s, uint64_t item, int64_t pages)
+{
+    const int64_t tables = cf_s(&p->c, s, S_TAB);
+
+    return tables == TABLES_OWN ? 0
+           : tables == TABLES_ONE ? pages
+                                  : (int64_t)(cf_mix2(item, 4711) % (uint64_t)(pages + 1));
+}
+
 /* A page for each `total` keys; constant tables have holes of -1. */
 static int table_make(struct problem *p, int s)
 {
@@ -98,13 +109,16 @@ static int table_make(struct problem *p, int s)
     const int slot = slot_add(p, HEED_I32, true, 1, 1, 1, pages, have == SLOT_CONST);
 
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
-        struct rng r = rng_of(item_hash(p, slot_of(p, slot), b, 80 + s));
+        const uint64_t item = item_hash(p, slot_of(p, slot), b, 80 + s);
+        const int64_t shared = entries_shared(p, s, item, pages);
+        struct rng own = rng_of(item), all = rng_of(cf_mix2(p->c.seed, (uint64_t)s + 81));
 
         for (int64_t i = 0; i < pages; i++) {
-            const bool hole = (n == 0 && have == SLOT_CONST) || rng_below(&r, 9) == 0;
+            struct rng *const r = i < shared ? &all : &own;
+            const bool hole = (n == 0 && have == SLOT_CONST) || rng_below(r, 9) == 0;
 
             cf_array_set_int(slot_of(p, slot), cf_array_at(slot_of(p, slot), b, 0, 0, i),
-                             hole ? -1 : name_draw(&r, have, 6, n));
+                             hole ? -1 : name_draw(r, have, 6, n));
         }
     }
     return slot;
@@ -167,7 +181,8 @@ const struct cf_layout cf_layouts[] = {
     [LAY_LISTED] = { .word = "listed", .kind = HEED_LAYOUT_LISTED,
                      .fields = TAKES(KB) | TAKES(IDX) | TAKES(RUN) | TAKES(ROWS) | TAKES(LH),
                      .axes = 3, .lists = true, .index_make = listed_make },
-    [LAY_PAGED] = { .word = "paged", .kind = HEED_LAYOUT_PAGED, .fields = TAKES(IDX) | TAKES(PAGE),
+    [LAY_PAGED] = { .word = "paged", .kind = HEED_LAYOUT_PAGED,
+                    .fields = TAKES(IDX) | TAKES(PAGE) | TAKES(TAB),
                     .axes = 1, .pages = true, .needs_len = true, .index_make = table_make,
                     .find = page_find },
     [LAY_RING] = { .word = "ring", .kind = HEED_LAYOUT_RING, .fields = TAKES(KB) | TAKES(IDX),
