@@ -44,8 +44,8 @@ MISTAKES = {
         ("more", "option: wanted one that heed-info --help lists, got \"more\""),
     ],
     "heed-model": [
-        ("", "COMMAND: wanted info, write, tokens, states, logits or generate, got nothing"),
-        ("dance DIR", "COMMAND: wanted info, write, tokens, states, logits or generate, got"),
+        ("", "COMMAND: wanted info, write, tokens, vectors, states, logits, generate or looks, got nothing"),
+        ("dance DIR", "COMMAND: wanted info, write, tokens, vectors, states, logits, generate or looks, got"),
         ("info", "DIR: wanted a folder, got nothing"),
         ("info DIR MORE", "MORE is one argument too many"),
         ("info DIR --beams 0", "--beams: wanted a whole number from 1 to 1024, got \"0\""),

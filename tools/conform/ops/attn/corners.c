@@ -115,13 +115,13 @@ static const char *const corners[] = {
     "lse=plain seed=1",
     "op=attn batch=3 h=4 nq=1 d=64 dv=64 s0.hk=1 s0.nk=2100 s0.lay=paged s0.tab=one s0.len=rt "
     "seed=2",
-    "op=attn batch=2x2 h=4 nq=2 d=64 dv=128 s0.hk=half s0.nk=5200 s0.lay=paged s0.page=100 "
+    "op=attn batch=2x2 h=2 nq=2 d=64 dv=64 s0.hk=half s0.nk=3100 s0.lay=paged s0.page=100 "
     "s0.tab=begin s0.len=rt s0.causal=yes align=end s0.k=bf16 s0.v=bf16 fill=specialv seed=3",
     "op=attn batch=3 h=2 nq=7 d=8 dv=7 s0.nk=4100 s0.lay=paged s0.page=64 s0.tab=one s0.len=rt "
     "s0.end=yes s0.nt=1 s0.t0.kind=window s0.t0.left=900 s0.t0.right=300 align=end fill=special "
     "seed=6",
     "op=attn batch=none h=2 nq=1 d=8 dv=7 s0.nk=2100 s0.lay=paged s0.tab=one s0.len=rt seed=5",
-    "op=attn batch=3 h=4 nq=3 d=64 dv=64 ns=2 s0.nk=3100 s0.lay=paged s0.page=1 s0.tab=begin "
+    "op=attn batch=3 h=2 nq=3 d=64 dv=64 ns=2 s0.nk=2100 s0.lay=paged s0.page=1 s0.tab=begin "
     "s0.idx=hostile s0.len=const s1.nk=65 s0.nb=1 s0.b0.kind=alibi cap=20 sink=normal seed=6",
     "op=attn batch=3 h=4 nq=1 d=64 dv=64 ns=2 s0.nk=1030 s0.kb=one s1.nk=2100 s1.lay=paged "
     "s1.tab=begin s1.len=hostile s1.k=i8 s1.v=i8 seed=7",
