@@ -208,8 +208,8 @@ static const struct option table[] = {
       "refused; default 256M", TAKE(take_bytes) },
     { "--json", NULL, "one JSON object with offsets and scores", PUT(json) },
     { "--explain", NULL, "also list every sentence with its segment and score, and those\n"
-      "that it gives most weight to; with --model those that a sentence of the summary\n"
-      "looked at", PUT(explain) },
+      "that it gives most weight to; with --model those that a sentence of the\n"
+      "summary looked at", PUT(explain) },
     { "--html", "FILE", "also write a page with the summary, the document and what it attends to,\n"
       "or the model of --model; - is standard output, which then has nothing else", PUT(html) },
     { "--quiet", NULL, "print no summary: the page of --html has it", PUT(quiet) }
