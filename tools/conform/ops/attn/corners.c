@@ -125,7 +125,8 @@ static const char *const corners[] = {
     "s0.idx=hostile s0.len=const s1.nk=65 s0.nb=1 s0.b0.kind=alibi cap=20 sink=normal seed=6",
     "op=attn batch=3 h=4 nq=1 d=64 dv=64 ns=2 s0.nk=1030 s0.kb=one s1.nk=2100 s1.lay=paged "
     "s1.tab=begin s1.len=hostile s1.k=i8 s1.v=i8 seed=7",
-    "op=attn batch=3 h=4 nq=1 d=64 dv=64 s0.nk=2100 s0.lay=paged s0.tab=one s0.mask=1 seed=8",
+    "op=attn batch=3 h=4 nq=1 d=64 dv=64 s0.nk=2100 s0.lay=paged s0.tab=one s0.len=rt s0.mask=1 "
+    "seed=8",
     /* few rows of several items over keys that all share, before and behind an item's own */
     "op=attn batch=3 h=4 nq=1 d=128 dv=64 ns=2 s0.nk=1030 s0.kb=one s0.hk=half s1.nk=65 s1.hk=half "
     "s1.len=rt lse=plain seed=1",
