@@ -20,7 +20,7 @@ struct watch {
     double *sum;               /* Of layers and heads, [rows][groups]. */
 };
 
-/* Adds what a layer has left in w->shares. */
+/* Adds what a layer has left in watch->shares. */
 heed_status watch_take(struct watch *watch, const struct decoder *decoder, heed_report *report);
 
 struct decoder {

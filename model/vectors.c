@@ -190,6 +190,11 @@ static heed_status group_add(struct group *g, const char *text, uint64_t bytes)
         return status;
     most = m->pooling.most < most ? m->pooling.most : most;
     n = (int64_t)n_got < most ? (int64_t)n_got : most;
+    if (n > INT32_MAX - g->n_ids) {
+        free(got);
+        return say(g->report, HEED_E_OVERFLOW, "texts", INT32_MAX, g->n_ids + n,
+                   "%lld tokens at a time", (long long)(g->n_ids + n));
+    }
     if (n < (int64_t)n_got)
         got[n - 1] = got[n_got - 1];
     if (!group_ids(g, n) || (g->n == g->room && !group_texts(g))) {
@@ -265,6 +270,7 @@ static heed_status group_run(struct group *g, float *vectors)
 
     if (g->n_ids == 0) {
         memset(vectors, 0, (size_t)(g->n * d) * sizeof *vectors);
+        g->n = 0;
         return HEED_OK;
     }
     status = heed_buf_create(m->p.device, 4 * rows * (uint64_t)d, &states, g->report);

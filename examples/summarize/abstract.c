@@ -89,12 +89,18 @@ static void put_looks_json(const struct writer *w)
     putchar(']');
 }
 
+/* Does only the page have what is written? */
+static bool silent(const struct writer *w)
+{
+    return w->options->quiet || (w->options->html && strcmp(w->options->html, "-") == 0);
+}
+
 static void put_part(struct writer *w, const char *text, int64_t end)
 {
     const struct sentence *const first = &w->doc->sentences[w->read];
 
     progress_clear();
-    if (w->options->quiet || (w->options->html && strcmp(w->options->html, "-") == 0)) {
+    if (silent(w)) {
         w->parts++;
         return;
     }
@@ -149,9 +155,10 @@ static int write_part(struct writer *w, int64_t end)
 static int write_all(struct writer *w)
 {
     const int64_t most = w->props.positions - (w->salient && !w->kept ? w->props.positions / 4 : 0);
+    const bool json = w->options->json && !silent(w);
     int status = 0;
 
-    if (w->options->json) {
+    if (json) {
         fputs("{\"model\":", stdout);
         output_json_string(stdout, w->props.family);
         printf(",\"words\":%lld,\"parts\":[", (long long)w->doc->words);
@@ -161,7 +168,7 @@ static int write_all(struct writer *w)
 
         status = end < 0 ? writer_failed(w) : write_part(w, end);
     }
-    if (w->options->json && !status)
+    if (json && !status)
         fputs("]}\n", stdout);
     return status;
 }

@@ -163,8 +163,8 @@ typedef struct heed_generate_options {
      * for [room]; NULL: nothing. Row i is what the decoder's attention to the text gave to each
      * group of its tokens as it came to id i, the mean over layers and heads; row 0 is 0. Where
      * every token has a group a row's sum is 1, but for rounding, and for what rows of the
-     * encoder's own got (LSG). It takes one more pass over the sequence, and (4 + 4) * n * n_groups
-     * bytes.
+     * encoder's own got (LSG). It takes one more pass over the sequence, and of the device's memory
+     * as of the host's 4 * n_groups * (n + heads * n_out) bytes.
      */
     float *weights;
     const int32_t *groups;     /**< [n], the group of each token, below n_groups; -1: of none. */
@@ -298,9 +298,9 @@ heed_model_generate(const heed_model *model, heed_queue *queue, const int32_t *i
  * @param vectors receives [n][channels], memory of the host.
  * @return HEED_OK; HEED_E_NULL; HEED_E_MISMATCH a queue of another device; HEED_E_VALUE n is
  *   negative, or a file about vectors makes no sense; HEED_E_UNSUPPORTED modules.json or
- *   1_Pooling/config.json want more than that; of the tokenizer as heed_model_tokens();
- *   HEED_E_NOMEM, HEED_E_DEVICE_NOMEM, and what devices answer. On an error vectors are
- *   unspecified.
+ *   1_Pooling/config.json want more than that; HEED_E_OVERFLOW 2^31 tokens or more at a time; of
+ *   the tokenizer as heed_model_tokens(); HEED_E_NOMEM, HEED_E_DEVICE_NOMEM, and what devices
+ *   answer. On an error vectors are unspecified.
  */
 HEED_MODEL_API HEED_MUST_CHECK heed_status
 heed_model_vectors(const heed_model *model, heed_queue *queue, const char *const *texts,

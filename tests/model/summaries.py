@@ -199,6 +199,10 @@ def paged(program, model, folder):
     if done.returncode:
         raise running.Failed(done.stderr)
     parts, text = json.loads(done.stdout)["parts"], target.read_text("utf-8")
+    quiet = program.run("--model", str(folder), "--segments", "--json", "--quiet", "--html",
+                        str(target))
+    if quiet.returncode or quiet.stdout or target.read_text("utf-8") != text:
+        program.fail(f"--quiet prints {quiet.stdout!r}, or another page")
     page = pages.Page(text)
     for fault in pages.form(text, page):
         program.fail(f"the page: {fault}")

@@ -97,6 +97,22 @@ class Test:
             if self.vectors(LINES, "--device", device, "--threads", threads).tobytes() != got.tobytes():
                 self.fail(f"{variant}: other bits on {device}, {threads} threads")
 
+    def plain(self, variant):
+        """A tokenizer without tokens that begin and end texts: empty texts have none, and zeros."""
+        self.write(variant)
+        bare = tokenizer() | {"post_processor": None}
+        (self.folder / "tokenizer.json").write_text(json.dumps(bare))
+        lines = ["", "A ferry.", "", "", "x", "It sails.", ""]
+        got = self.vectors(lines)
+        for line, row in zip(lines, got):
+            if not line and row.any():
+                self.fail(f"{variant}: a text without tokens has {row}")
+        alone = [self.vectors([line])[0] for line in lines]
+        if got.tobytes() != numpy.array(alone).tobytes():
+            self.fail(f"{variant}: beside empty texts a line has other bits than alone")
+        if not all(abs(numpy.linalg.norm(row) - 1) < 1e-6 for line, row in zip(lines, got) if line):
+            self.fail(f"{variant}: beside empty texts a vector is not of unit length")
+
     def files(self):
         """What the folder says of vectors."""
         kinds = [f"sentence_transformers.models.{name}" for name in ("Transformer", "Pooling",
@@ -145,6 +161,8 @@ def main():
     try:
         for variant in ALL if "--all" in sys.argv else FEW:
             test.variant(variant, devices)
+        for variant in ("bert", "longformer"):   # texts together, and one at a time
+            test.plain(variant)
         test.files()
     finally:
         shutil.rmtree(folder)
