@@ -230,7 +230,7 @@ static void worker(void *arg, uint32_t number)
     struct run *run = arg;
     const int64_t n = run->s->items * run->s->heads * run->s->n_q, width = crew->width;
     const int64_t all = field_has(F_rows_shared_out_wrongly) ? n / width * width : n;
-    const struct field_work work = { .worker = number, .width = width, .n = n };
+    const struct field_work work = { .worker = number, .width = width };
     double *room = room_of(run);
 
     if (number == 0)
@@ -250,7 +250,7 @@ static heed_status run(void *state, const heed_buf *at, uint32_t n_at, const hee
     struct run run = { .s = s, .args = &args };
     const int64_t n = s->items * s->heads * s->n_q;
     double *room = room_of(&run);
-    const struct field_work work = { .width = 1, .n = n,
+    const struct field_work work = { .width = 1,
                                      .garbage = *(const unsigned char *)room, .set_up = true };
 
     s->runs++;

@@ -90,7 +90,7 @@ void field_row(const struct field_state *, const heed_attn_args *, struct field_
 /* field_break.c: the sum of a row that worker `worker` of `width` computes, of which there are n;
  * garbage: what was in its scratch. */
 struct field_work {
-    int64_t worker, width, number, n;
+    int64_t worker, width, number;
     unsigned char garbage;
     bool set_up; /* worker 0 has been there */
     int arrival; /* of the row, among those of the run */

@@ -42,7 +42,9 @@ static void by_time(const struct field_state *s, const struct field_work *work,
     }
 }
 
-static void by_workers(const struct field_work *work, struct field_sum *sum)
+/* Of heads: with rows of all items a batch has others left over than its items have. */
+static void by_workers(const struct field_state *s, struct field_place place,
+                       const struct field_work *work, struct field_sum *sum)
 {
     if (field_has(F_parts_by_workers))
         sum->split = work->width;
@@ -50,8 +52,8 @@ static void by_workers(const struct field_work *work, struct field_sum *sum)
         sum->reversed = work->worker % 2;
     if (field_has(F_order_by_arrival))
         sum->reversed = work->arrival % 2;
-    if (field_has(F_order_of_rows_left_over))
-        sum->reversed = work->number >= work->n / work->width * work->width;
+    if (field_has(F_order_of_heads_left_over))
+        sum->reversed = place.head >= s->heads / work->width * work->width;
     if (field_has(F_first_worker_sets_up))
         sum->reversed = !work->set_up;
 }
@@ -142,7 +144,7 @@ struct field_sum field_sum_of(const struct field_state *s, const heed_attn_args 
     struct field_sum sum = { field_way.reversed, field_way.tile, field_way.split };
 
     by_time(s, work, &sum);
-    by_workers(work, &sum);
+    by_workers(s, place, work, &sum);
     by_place(s, args, &sum);
     by_batch(s, args, place, &sum);
     by_rows(s, args, place, &sum);
