@@ -66,6 +66,8 @@ LAYERS = [
      [PUBLIC, WAIST, r"backends/{own}/.*", r"backends/device/.*", KERNELS], None),
     (r"(?P<own>mpi)/.*", [PUBLIC, r"{own}/.*"], C_STANDARD),
     (r"(?P<own>model)/.*", [PUBLIC, r"{own}/.*"], C_STANDARD | {"utf8proc.h", "unistd.h", "fcntl.h", "sys/stat.h"}),
+    (r"fuzz/fuzz_vendor\.c", [PUBLIC, r"fuzz/.*", r"backends/(cuda|opencl)/(api|gemm)\.h",
+                              r"tests/support/fake_\w+\.h"], None),
     (r"fuzz/.*", [PUBLIC, r"fuzz/.*", r"tools/conform/(ops/attn/attn|engine/\w+)\.h",
                   r"examples/summarize/(read|pdf)\.h", r"model/.*"], None),
     (r"tools/conform/engine/.*",

@@ -180,5 +180,5 @@ TEST(weights_cut_and_flipped)
 
 int main(void)
 {
-    return suite_run("survival", 0, before, after);
+    return suite_run("survival", 240, before, after);
 }
