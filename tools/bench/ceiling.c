@@ -38,7 +38,7 @@ static struct timing run_burst(struct ceiling *c)
 /* A device has much more to do in an iteration, and its driver needs some time for each burst. */
 static void calibrate(struct ceiling *c)
 {
-    const double burst = c->device != NULL ? 20e-3 : 5e-3;
+    const double burst = (c->device != NULL ? 20e-3 : 5e-3) * c->pace;
     const int64_t most = c->device != NULL ? INT64_C(1) << 30 : INT64_C(1) << 40;
 
     for (c->iterations = c->device != NULL ? 1 : 1000; c->iterations < most; c->iterations *= 2) {
@@ -61,6 +61,7 @@ struct ceiling *ceiling_create(const char *device, const char *isa, unsigned thr
     c->name = device;
     c->peak = isa != NULL ? peak_find(isa) : NULL;
     c->cpu_time = cpu_time;
+    c->pace = 1;
     c->team = team_create(threads);
     c->burnt = calloc(threads, sizeof *c->burnt);
     if (c->team == NULL || c->burnt == NULL) {

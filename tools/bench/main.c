@@ -222,6 +222,8 @@ static enum outcome bench_one(struct bench *bench, const struct workload *load,
                                   contender_is_host(&ours) ? contender_isa(&ours) : NULL,
                                   bench->threads, bench->cpu_time);
     }
+    if (*ceiling != NULL && bench->options.quick)
+        (*ceiling)->pace = 0.02;
     if (*ceiling == NULL) {
         fprintf(stderr, "heed-bench: cannot start %u threads for the peak loops\n",
                 bench->threads);

@@ -74,6 +74,7 @@ static bool time_runs(const struct measure_input *in, struct contender *c, size_
  * repeat. */
 static bool calibrate(const struct measure_input *in, struct contender *c, size_t *repeats)
 {
+    const double sample = sample_seconds * in->ceiling->pace;
     double shortest = INFINITY, wanted;
     struct timing t = { 0 };
 
@@ -82,10 +83,10 @@ static bool calibrate(const struct measure_input *in, struct contender *c, size_
             return false;
         if (trial > 0)
             shortest = fmin(shortest, t.wall);
-        if (shortest >= sample_seconds && trial > 0)
+        if (shortest >= sample && trial > 0)
             break;
     }
-    wanted = shortest > 0 ? sample_seconds / shortest : 1000;
+    wanted = shortest > 0 ? sample / shortest : 1000;
     *repeats = wanted <= 1 ? 1 : wanted >= 1e6 ? 1000000 : (size_t)wanted + 1;
     return true;
 }

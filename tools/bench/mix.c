@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double burst = 10e-3;      /* seconds of one loop at least */
+static const double one_burst = 10e-3;  /* seconds of one loop at least */
 enum { BEHIND = 4096, TRIALS = 9 };     /* BEHIND: loops may prefetch there */
 
 struct mix {
@@ -68,7 +68,7 @@ static double time_of(struct pass *p, size_t times)
  * burst. Choosing anew each time would prefer whoever was not disturbed. */
 static size_t choose(struct pass *p, size_t count, const struct mix *m, size_t *passes)
 {
-    const double first = time_of(p, 1);
+    const double first = time_of(p, 1), burst = one_burst * m->ceiling->pace;
     const size_t some = first > burst / 1e6 ? (size_t)(burst / 2 / first) + 1 : 100000;
     double trials[PEAK_LOOPS][TRIALS], best = INFINITY;
     size_t chosen = 0;

@@ -85,7 +85,7 @@ static const struct command_option rows[] = {
       .low = OPTIONS_PAIRS_LEAST, .high = 10000,
       .help = "pairs of peak loops and kernel, at least 15 (default 15)" },
     { .name = "--quick", .at = offsetof(struct state, quick),
-      .help = "one pair only: whether a workload runs, not how fast it is" },
+      .help = "one pair of short bursts: whether a workload runs, not how fast it is" },
     { .name = "--clock", .value = "cpu|wall", .take = take_clock,
       .help = "time the rates are made of (default: cpu on one thread without\n"
               "neighbours, else wall)" },
@@ -193,6 +193,7 @@ static bool complete(struct state *s)
     out->neighbours = s->neighbours;
     out->pairs = s->quick ? 1 : s->pairs;
     out->json = s->json;
+    out->quick = s->quick;
     if (s->isa != NULL && s->device != NULL && strcmp(s->device, "cpu") != 0
         && (strncmp(s->device, "cpu:", 4) != 0 || strcmp(s->device + 4, s->isa) != 0))
         return say("--isa: wanted the instruction set of --device, got another one");

@@ -26,6 +26,7 @@ struct options {
     enum options_clock clock;
     uint32_t numerics;                  /* HEED_NUMERICS_* that plans are asked for */
     bool json;
+    bool quick;                         /* one pair of short bursts, which say nothing of speed */
 };
 
 /* Reads the command line. False: the program is to end with *code, all is said. */

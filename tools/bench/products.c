@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double burst = 10e-3;      /* seconds at least */
+static const double one_burst = 10e-3;  /* seconds at least */
 
 struct products {
     const struct ceiling *ceiling;
@@ -67,6 +67,7 @@ static bool get_memory(struct products *p)
 struct products *products_create(const struct ceiling *ceiling, const struct workload *load)
 {
     const unsigned threads = team_threads(ceiling->team);
+    const double burst = one_burst * ceiling->pace;
     struct products *p = NULL;
     double once;
 
