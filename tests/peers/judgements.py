@@ -455,11 +455,16 @@ def value_program(kernel, name, given, reason, comment):
 
 def of_unseen(kernel, failure):
     """Is the row finite when the keys that it does not see are 0? Else its NaN has other reasons."""
-    line = failure.shrunk or failure.line
+    for line, reason in ((failure.shrunk, failure.shrunk_reason), (failure.line, failure.reason)):
+        found = WHERE.search(reason) if line else None
+        if found:
+            break
+    else:
+        return False  # no element: another fault, such as a call that takes too long
     given = case_of(line, False)
     if given["mask"] is None:
         return False
-    b, h, i, c = (int(x) for x in WHERE.search(failure.shrunk_reason or failure.reason).groups()[:4])
+    b, h, i, c = (int(x) for x in found.groups()[:4])
     group = given["q"].shape[1] // given["k"].shape[1]
     for name in "kv":
         given[name][b, h // group, ~given["mask"][b, h, i]] = 0

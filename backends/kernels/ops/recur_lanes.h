@@ -9,6 +9,8 @@
 
 #define HK_RECUR_WIDE 4 /* vectors side by side: their chains hide the time of an fma */
 #define HK_RECUR_RUN 64 /* tokens that pass by before the next columns are at hand */
+#define HK_RECUR_AHEAD 8 /* tokens whose rows are asked for early: a row of o that is not there yet
+                          * holds up all stores of the state behind it */
 
 /* Rows of tokens in scratch, as floats: of two tokens k, of one q and the decays. */
 enum { HK_RECUR_KEY, HK_RECUR_QUERY = 2, HK_RECUR_FACTOR = 3 };
@@ -42,6 +44,12 @@ HK_INLINE void hk_recur_widen(hk_u32 dtype, const struct hk_rows *rows, hk_i64 t
         hkv_store(to + c, hk_vec_load(dtype, from, c));
     for (; c < d_k; c += HKV_LANES)
         hkv_store(to + c, hk_channels_read(dtype, from, channel, c, d_k));
+}
+
+/* Are the rows floats side by side, which are read where they lie? */
+HK_FN int hk_recur_plain(const struct hk_rows *rows)
+{
+    return rows->dtype == HK_F32 && rows->channel == 1;
 }
 
 /* Row t as floats. */
@@ -130,6 +138,40 @@ HK_INLINE void hk_recur_between(const int wide, const int decays, const int writ
 
 /* ---- tokens ---- */
 
+/* The k of token t, which hk_recur_sweep_to has been at, if it is not one of the strip's. */
+HK_FN HK_GLOBAL const float *hk_recur_key(const struct hk_recur_strip *strip, hk_i64 t)
+{
+    return hk_recur_plain(&strip->k) && t >= 0 && t < strip->tokens
+               ? (HK_GLOBAL const float *)hk_row(&strip->k, t)
+               : hk_recur_row(strip, HK_RECUR_KEY + (t & 1));
+}
+
+HK_INLINE void hk_recur_ask(const struct hk_rows *rows, hk_i64 t, hk_i64 first, hk_i64 end)
+{
+    const hk_i64 size = hk_size(rows->dtype) * rows->channel;
+    HK_GLOBAL const char *const row = hk_row(rows, t);
+    hk_i64 at;
+
+    for (at = first * size; at < end * size; at += 64)
+        HK_PREFETCH_NEAR(row + at);
+}
+
+/* What a token some way on needs and writes for these channels of v. */
+HK_INLINE void hk_recur_ask_ahead(const int wide, const struct hk_recur_strip *strip, hk_i64 t,
+                                  hk_i64 channel)
+{
+    const hk_i64 end = hk_min(channel + wide * HKV_LANES, strip->end);
+
+    if (t >= strip->tokens || channel >= end || strip->v.channel != 1)
+        return;
+    hk_recur_ask(&strip->v, t, channel, end);
+    if (strip->o.base) {
+        hk_recur_ask(&strip->o, t, channel, end);
+        hk_recur_ask(&strip->q, t, 0, strip->numbers->d_k);
+    }
+    hk_recur_ask(&strip->k, t, 0, strip->numbers->d_k);
+}
+
 /* Before the sweep that writes token t: its rows, and with DELTA those of the token behind it. */
 HK_FN void hk_recur_sweep_to(const struct hk_recur_strip *strip, hk_i64 first, hk_i64 t,
                              struct hk_recur_sweep *sweep)
@@ -137,14 +179,17 @@ HK_FN void hk_recur_sweep_to(const struct hk_recur_strip *strip, hk_i64 first, h
     const hk_i64 ahead = strip->numbers->delta ? t + 1 : t;
 
     if (ahead < sweep->end) {
-        hk_recur_stage(strip, &strip->k, ahead, HK_RECUR_KEY + ahead % 2);
+        if (!hk_recur_plain(&strip->k))
+            hk_recur_stage(strip, &strip->k, ahead, HK_RECUR_KEY + ahead % 2);
         if (strip->decays)
             hk_recur_factors(strip, ahead);
     }
-    if (t >= first && strip->o.base)
+    if (t >= first && strip->o.base && hk_recur_plain(&strip->q))
+        sweep->query = (HK_GLOBAL const float *)hk_row(&strip->q, t);
+    else if (t >= first && strip->o.base)
         hk_recur_stage(strip, &strip->q, t, HK_RECUR_QUERY);
-    sweep->key = hk_recur_row(strip, HK_RECUR_KEY + (t & 1));
-    sweep->next = hk_recur_row(strip, HK_RECUR_KEY + (~t & 1));
+    sweep->key = hk_recur_key(strip, t);
+    sweep->next = hk_recur_key(strip, t + 1);
 }
 
 HK_FN HK_GLOBAL float *hk_recur_columns(const struct hk_recur_strip *strip, hk_i64 channel)
@@ -175,8 +220,14 @@ HK_INLINE void hk_recur_news(const int wide, const struct hk_recur_strip *strip,
     int i;
 
     HK_UNROLL
-    for (i = 0; i < wide; i++)
-        w[i] = hkv_mul(beta, hkv_sub(hk_recur_value(strip, t, channel + i * HKV_LANES), r[i]));
+    for (i = 0; i < wide; i++) {
+        const hk_i64 at = channel + i * HKV_LANES;
+        const hk_vec v = hk_recur_plain(&strip->v) && at + HKV_LANES <= strip->end
+                             ? hk_vec_load(HK_F32, hk_row(&strip->v, t), at)
+                             : hk_recur_value(strip, t, at);
+
+        w[i] = hkv_mul(beta, hkv_sub(v, r[i]));
+    }
 }
 
 HK_INLINE void hk_recur_zero(const int wide, hk_vec *x)
@@ -196,7 +247,12 @@ HK_INLINE void hk_recur_answer(const int wide, const struct hk_recur_strip *stri
 
     HK_UNROLL
     for (i = 0; i < wide; i++) {
-        hk_recur_put(strip, t, channel + i * HKV_LANES, hkv_mul(o[i], scale));
+        const hk_i64 at = channel + i * HKV_LANES;
+
+        if (strip->o.base && hk_recur_plain(&strip->o) && at + HKV_LANES <= strip->end)
+            hk_vec_put(HK_F32, hk_row(&strip->o, t), at, hkv_mul(o[i], scale));
+        else
+            hk_recur_put(strip, t, at, hkv_mul(o[i], scale));
     }
 }
 
@@ -215,6 +271,7 @@ HK_INLINE void hk_recur_tokens(const int wide, const int delta, const int decays
         hk_recur_between(wide, decays, 0, 1, &sweep, w, o, r);
     }
     for (t = run->first; t < run->end; t++) {
+        hk_recur_ask_ahead(wide, strip, t + HK_RECUR_AHEAD, run->channel);
         hk_recur_sweep_to(strip, run->first, t, &sweep);
         hk_recur_news(wide, strip, t, run->channel, r, w);
         hk_recur_zero(wide, o);
