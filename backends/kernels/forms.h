@@ -160,7 +160,7 @@ enum {
 };
 
 #define HK_RECUR_STRIP 64 /* channels of v that a task has at most */
-#define HK_RECUR_ROWS 4   /* rows of d_k channels, rounded up to 16, beside a strip */
+#define HK_RECUR_ROWS 6   /* rows of d_k channels, rounded up to 16, beside a strip */
 #define HK_RECUR_HELD_MOST 128 /* channels of k whose state work-groups hold in registers */
 #define HK_RECUR_HELD_PART 16  /* those that a thread has, where threads can share a column */
 

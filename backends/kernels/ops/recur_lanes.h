@@ -9,16 +9,24 @@
 
 #define HK_RECUR_WIDE 4 /* vectors side by side: their chains hide the time of an fma */
 #define HK_RECUR_RUN 64 /* tokens that pass by before the next columns are at hand */
-#define HK_RECUR_AHEAD 8 /* tokens whose rows are asked for early: a row of o that is not there yet
+#define HK_RECUR_AHEAD 4 /* tokens whose rows are asked for early: a row of o that is not there yet
                           * holds up all stores of the state behind it */
 
-/* Rows of tokens in scratch, as floats: of two tokens k, of one q and the decays. */
-enum { HK_RECUR_KEY, HK_RECUR_QUERY = 2, HK_RECUR_FACTOR = 3 };
+/* With registers for it one sweep takes two tokens, so that the state is loaded and stored half as
+ * often; with DELTA a token waits for the one before. */
+#define HK_RECUR_PAIRS (HKV_TILE >= 4)
+
+/* Rows of tokens in scratch, as floats: k, q and the decays, of two tokens each. */
+enum { HK_RECUR_KEY, HK_RECUR_QUERY = 2, HK_RECUR_FACTOR = 4 };
+
+/* What decays. */
+enum { HK_RECUR_KEPT, HK_RECUR_HEADS, HK_RECUR_CHANNELS };
 
 /* What a sweep over the state has in hand. */
 struct hk_recur_sweep {
     HK_GLOBAL const float *key, *query;  /* of the token that is written and answered */
-    HK_GLOBAL const float *next, *decay; /* of the one whose k is answered; its factors */
+    HK_GLOBAL const float *next, *decay; /* of the one whose k is answered; its factors, */
+    float factor;                        /* or the one of all channels */
     HK_GLOBAL float *state;
     hk_i64 d_k, end; /* end: of the tokens */
 };
@@ -64,19 +72,22 @@ HK_NOINLINE void hk_recur_stage(const struct hk_recur_strip *strip, const struct
 }
 
 /* The factors of token t. */
-HK_FN void hk_recur_factors(const struct hk_recur_strip *strip, hk_i64 t)
+HK_FN void hk_recur_factors(const struct hk_recur_strip *strip, hk_i64 t,
+                            struct hk_recur_sweep *sweep)
 {
-    HK_GLOBAL float *const to = hk_recur_row(strip, HK_RECUR_FACTOR);
-    hk_vec all;
-    hk_i64 c;
+    const hk_i64 row = HK_RECUR_FACTOR + (t & 1);
 
-    if (strip->numbers->channels) {
-        hk_recur_stage(strip, &strip->decay, t, HK_RECUR_FACTOR);
+    if (!strip->numbers->channels) {
+        sweep->factor = hk_element(strip->decay.dtype, hk_row(&strip->decay, t), 0);
         return;
     }
-    all = hkv_set(hk_element(strip->decay.dtype, hk_row(&strip->decay, t), 0));
-    for (c = 0; c < strip->numbers->d_k; c += HKV_LANES)
-        hkv_store(to + c, all);
+    hk_recur_stage(strip, &strip->decay, t, row);
+    sweep->decay = hk_recur_row(strip, row);
+}
+
+HK_INLINE hk_vec hk_recur_decay(const int decays, const struct hk_recur_sweep *sweep, hk_i64 c)
+{
+    return hkv_set(decays == HK_RECUR_CHANNELS ? sweep->decay[c] : sweep->factor);
 }
 
 /* A token without DELTA: the state decays, takes w by `key`, and answers `query` in o. */
@@ -89,7 +100,7 @@ HK_INLINE void hk_recur_token(const int wide, const int decays, const struct hk_
 
     for (c = 0; c < sweep->d_k; c++, s += wide * HKV_LANES) {
         const hk_vec key = hkv_set(sweep->key[c]), query = hkv_set(sweep->query[c]);
-        const hk_vec decay = hkv_set(decays ? sweep->decay[c] : 1.0f);
+        const hk_vec decay = hk_recur_decay(decays, sweep, c);
 
         HK_UNROLL
         for (i = 0; i < wide; i++) {
@@ -104,6 +115,41 @@ HK_INLINE void hk_recur_token(const int wide, const int decays, const struct hk_
     }
 }
 
+#if HK_RECUR_PAIRS
+/* Two tokens that follow each other, without DELTA. */
+HK_INLINE void hk_recur_pair(const int wide, const int decays, const struct hk_recur_sweep *first,
+                             const struct hk_recur_sweep *second, const hk_vec *w,
+                             const hk_vec *second_w, hk_vec *o, hk_vec *second_o)
+{
+    HK_GLOBAL float *s = first->state;
+    hk_i64 c;
+    int i;
+
+    for (c = 0; c < first->d_k; c++, s += wide * HKV_LANES) {
+        const hk_vec key = hkv_set(first->key[c]), query = hkv_set(first->query[c]);
+        const hk_vec decay = hk_recur_decay(decays, first, c);
+        const hk_vec second_key = hkv_set(second->key[c]);
+        const hk_vec second_query = hkv_set(second->query[c]);
+        const hk_vec second_decay = hk_recur_decay(decays, second, c);
+
+        HK_UNROLL
+        for (i = 0; i < wide; i++) {
+            hk_vec x = hkv_load(s + i * HKV_LANES);
+
+            if (decays)
+                x = hkv_mul(decay, x);
+            x = hkv_fma(key, w[i], x);
+            o[i] = hkv_fma(query, x, o[i]);
+            if (decays)
+                x = hkv_mul(second_decay, x);
+            x = hkv_fma(second_key, second_w[i], x);
+            second_o[i] = hkv_fma(second_query, x, second_o[i]);
+            hkv_store(s + i * HKV_LANES, x);
+        }
+    }
+}
+#endif
+
 /* With DELTA: the state takes w by `key` and answers `query` in o, unless this comes before the
  * first token; then it decays and answers `next` in r, unless this comes behind the last. */
 HK_INLINE void hk_recur_between(const int wide, const int decays, const int writes, const int asks,
@@ -117,7 +163,7 @@ HK_INLINE void hk_recur_between(const int wide, const int decays, const int writ
     for (c = 0; c < sweep->d_k; c++, s += wide * HKV_LANES) {
         const hk_vec key = hkv_set(sweep->key[c]), query = hkv_set(sweep->query[c]);
         const hk_vec next = hkv_set(sweep->next[c]);
-        const hk_vec decay = hkv_set(decays ? sweep->decay[c] : 1.0f);
+        const hk_vec decay = hk_recur_decay(decays, sweep, c);
 
         HK_UNROLL
         for (i = 0; i < wide; i++) {
@@ -182,12 +228,14 @@ HK_FN void hk_recur_sweep_to(const struct hk_recur_strip *strip, hk_i64 first, h
         if (!hk_recur_plain(&strip->k))
             hk_recur_stage(strip, &strip->k, ahead, HK_RECUR_KEY + ahead % 2);
         if (strip->decays)
-            hk_recur_factors(strip, ahead);
+            hk_recur_factors(strip, ahead, sweep);
     }
     if (t >= first && strip->o.base && hk_recur_plain(&strip->q))
         sweep->query = (HK_GLOBAL const float *)hk_row(&strip->q, t);
-    else if (t >= first && strip->o.base)
-        hk_recur_stage(strip, &strip->q, t, HK_RECUR_QUERY);
+    else if (t >= first && strip->o.base) {
+        hk_recur_stage(strip, &strip->q, t, HK_RECUR_QUERY + (t & 1));
+        sweep->query = hk_recur_row(strip, HK_RECUR_QUERY + (t & 1));
+    }
     sweep->key = hk_recur_key(strip, t);
     sweep->next = hk_recur_key(strip, t + 1);
 }
@@ -206,10 +254,11 @@ HK_FN void hk_recur_begin(const struct hk_recur_strip *strip, const struct hk_re
     sweep->state = hk_recur_columns(strip, run->channel);
     sweep->end = run->end;
     sweep->decay = hk_recur_row(strip, HK_RECUR_FACTOR);
+    sweep->factor = 1.0f;
     sweep->query = query;
     sweep->d_k = strip->numbers->d_k;
     for (c = 0; c < sweep->d_k && !strip->o.base; c += HKV_LANES) /* no query: any will do */
-        hkv_store(query + c, hkv_set(0.0f));
+        hkv_store(query + c, hkv_set(0.0f)); /* for every token */
 }
 
 /* What token t writes, from the state's answer to its k. */
@@ -256,21 +305,58 @@ HK_INLINE void hk_recur_answer(const int wide, const struct hk_recur_strip *stri
     }
 }
 
+/* Tokens from t on, two at a time, without DELTA; returns the first that is left. */
+HK_INLINE hk_i64 hk_recur_tokens_paired(const int wide, const int decays,
+                                        const struct hk_recur_strip *strip,
+                                        const struct hk_recur_run *run,
+                                        const struct hk_recur_sweep *sweep)
+{
+    hk_i64 t = run->first;
+#if HK_RECUR_PAIRS
+    struct hk_recur_sweep first = *sweep, second = *sweep;
+    hk_vec w[HK_RECUR_WIDE], o[HK_RECUR_WIDE], second_w[HK_RECUR_WIDE], second_o[HK_RECUR_WIDE];
+    hk_vec r[HK_RECUR_WIDE];
+
+    hk_recur_zero(wide, r);
+    for (; t + 1 < run->end; t += 2) {
+        hk_recur_ask_ahead(wide, strip, t + HK_RECUR_AHEAD, run->channel);
+        hk_recur_ask_ahead(wide, strip, t + 1 + HK_RECUR_AHEAD, run->channel);
+        hk_recur_sweep_to(strip, run->first, t, &first);
+        hk_recur_sweep_to(strip, run->first, t + 1, &second);
+        hk_recur_news(wide, strip, t, run->channel, r, w);
+        hk_recur_news(wide, strip, t + 1, run->channel, r, second_w);
+        hk_recur_zero(wide, o);
+        hk_recur_zero(wide, second_o);
+        hk_recur_pair(wide, decays, &first, &second, w, second_w, o, second_o);
+        hk_recur_answer(wide, strip, t, run->channel, o);
+        hk_recur_answer(wide, strip, t + 1, run->channel, second_o);
+    }
+#else
+    (void)wide;
+    (void)decays;
+    (void)strip;
+    (void)sweep;
+#endif
+    return t;
+}
+
 HK_INLINE void hk_recur_tokens(const int wide, const int delta, const int decays,
                                const struct hk_recur_strip *strip, const struct hk_recur_run *run)
 {
     struct hk_recur_sweep sweep;
     hk_vec w[HK_RECUR_WIDE], o[HK_RECUR_WIDE], r[HK_RECUR_WIDE];
-    hk_i64 t;
+    hk_i64 t = run->first;
 
     hk_recur_begin(strip, run, &sweep);
     hk_recur_zero(wide, w);
     hk_recur_zero(wide, r);
     if (delta) {
-        hk_recur_sweep_to(strip, run->first, run->first - 1, &sweep);
+        hk_recur_sweep_to(strip, t, t - 1, &sweep);
         hk_recur_between(wide, decays, 0, 1, &sweep, w, o, r);
+    } else {
+        t = hk_recur_tokens_paired(wide, decays, strip, run, &sweep);
     }
-    for (t = run->first; t < run->end; t++) {
+    for (; t < run->end; t++) {
         hk_recur_ask_ahead(wide, strip, t + HK_RECUR_AHEAD, run->channel);
         hk_recur_sweep_to(strip, run->first, t, &sweep);
         hk_recur_news(wide, strip, t, run->channel, r, w);
@@ -346,10 +432,12 @@ HK_FN void hk_recur_move(const struct hk_recur_strip *strip, hk_i64 channel, int
     HK_NOINLINE void hk_recur_##name(const struct hk_recur_strip *strip,                           \
                                      const struct hk_recur_run *run)                               \
     {                                                                                              \
-        if (strip->decays)                                                                         \
-            hk_recur_tokens(wide, delta, 1, strip, run);                                           \
+        if (strip->decays && strip->numbers->channels)                                             \
+            hk_recur_tokens(wide, delta, HK_RECUR_CHANNELS, strip, run);                           \
+        else if (strip->decays)                                                                    \
+            hk_recur_tokens(wide, delta, HK_RECUR_HEADS, strip, run);                              \
         else                                                                                       \
-            hk_recur_tokens(wide, delta, 0, strip, run);                                           \
+            hk_recur_tokens(wide, delta, HK_RECUR_KEPT, strip, run);                               \
     }
 HK_RECUR_CASE(one, 1, 0)
 HK_RECUR_CASE(two, 2, 0)
