@@ -20,7 +20,7 @@ struct ceiling {
     struct peak_device *device;         /* NULL: the work is done by threads */
     struct team *team;
     bool cpu_time;                      /* which of the two times the rates are made of */
-    double pace;                        /* 1; less: bursts, here and beside it, are so much shorter */
+    double pace;                        /* 1; less: bursts of all loops are so much shorter */
     int64_t iterations;
     float *burnt;                       /* [threads], so that no worker's work is removed */
 };
