@@ -150,6 +150,8 @@ static void repeat_make(const struct follower *f, const struct told *told, const
     if (o->plugin) {
         buffer_print(b, " --plugin ");
         buffer_shell(b, o->plugin);
+        if (o->device)
+            buffer_print(b, " --device %s", o->device);
         number_print(b, "--timeout", o->timeout, TIMEOUT_DEFAULT);
         number_print(b, "--memory", o->memory, MEMORY_DEFAULT);
     } else if (o->peer) {

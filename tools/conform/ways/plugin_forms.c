@@ -42,7 +42,7 @@ static bool ran(const struct plugin_runner *own, const struct form *f, struct jo
     struct outcome outcome;
     struct trial t;
 
-    if (!plugin_trial_of(&t, job, own->session->reference.device)) {
+    if (!plugin_trial_of(&t, job, plugin)) {
         cf_fail(v, "no memory");
         plugin_trial_unmap(&t);
         return false;

@@ -104,7 +104,9 @@ void plugin_judge_end(const struct plugin *plugin, const struct trial *t,
                 stages[control->stage]);
         break;
     case ENDED:
-        if (control->stage != STAGE_END)
+        if (control->device[0])
+            cf_fail(v, "%s", control->device);
+        else if (control->stage != STAGE_END)
             status_judge(control, v);
         break;
     }
