@@ -69,7 +69,7 @@ ENTRY attend(GLOBAL const float *q, GLOBAL float *k, GLOBAL const float *v, GLOB
     GLOBAL volatile const LONG *const turning = n;
     float most = -INFINITY, sum = 0, spun = 0;
 
-    for (LONG i = 0; turning[FOR_EVER] || i < turning[TURNS]; i++)
+    for (LONG i = 0; item == 0 && (turning[FOR_EVER] || i < turning[TURNS]); i++)
         spun += (float)turning[TURNS];
     if (item == 0)
         misplace(k, o, w, n);

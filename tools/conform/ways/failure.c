@@ -6,6 +6,7 @@
  */
 #include "failure.h"
 
+#include "plugin.h"
 #include "repro.h"
 #include "conform/engine/invariance.h"
 #include "conform/engine/shrink.h"
@@ -179,7 +180,9 @@ static bool program_due(struct follower *f, const struct told *told, const struc
 {
     const bool whole = f->session->o.shrink == 0 && f->programs < PROGRAMS_WHOLE;
 
-    if (f->session->o.peer || f->session->o.families & FAMILY_INVARIANCE ||
+    const bool on_device = f->session->plugin && f->session->plugin->memory;
+
+    if (f->session->o.peer || on_device || f->session->o.families & FAMILY_INVARIANCE ||
         strcmp(told->what, "case") ||
         !(after->shrunk || whole))
         return false;
