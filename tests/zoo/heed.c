@@ -1,12 +1,16 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * heed itself as a plug-in: the device that the environment variable ZOO_DEVICE names. What the kit
- * says of it in processes of its own must be what it says of the device.
+ * heed itself as a plug-in: the device that the environment variable ZOO_DEVICE names, or with
+ * HEED_ZOO_OPENCL the kit's own device of OpenCL, with arrays in its memory. What the kit says of it in
+ * processes of its own must be what it says of the device.
  */
 #include "conform/ops/operations.h"
 
 #include <heed/plugin.h>
+#ifdef HEED_ZOO_OPENCL
+#include <heed/opencl.h>
+#endif
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +20,28 @@ static struct {
     heed_device *device;
     heed_queue *queue;
 } own;
+
+#ifdef HEED_ZOO_OPENCL
+enum { MEMORY = HEED_DEVICE_OPENCL };
+
+static const heed_host_device *host_device;
+
+/* Not in the entry: the kit has opened no device then. */
+static bool ready(void)
+{
+    return own.queue ||
+           (heed_opencl_device(own.runtime, host_device->context, host_device->device, &own.device,
+                               NULL) >= 0 &&
+            heed_opencl_queue(own.device, host_device->queue, &own.queue, NULL) >= 0);
+}
+#else
+enum { MEMORY = 0 };
+
+static bool ready(void)
+{
+    return true;
+}
+#endif
 
 /* The kit's words for programs are shorter than the names of their calls. */
 #define heed_lsg_check heed_lsg_program_check
@@ -47,7 +73,7 @@ static heed_status make(const char *name, const void *desc, heed_plan **plan)
 static heed_status query(void *self, const char *op, const void *desc, heed_report *report)
 {
     (void)self;
-    return check(op, desc, report) < 0 ? HEED_E_UNSUPPORTED : HEED_OK;
+    return !ready() || check(op, desc, report) < 0 ? HEED_E_UNSUPPORTED : HEED_OK;
 }
 
 static heed_status prepare(void *self, const char *op, const void *desc, void **state,
@@ -74,25 +100,42 @@ static void release(void *state)
     heed_plan_drop(state);
 }
 
+#ifdef HEED_ZOO_OPENCL
+static bool open(const heed_host_api *host, const heed_runtime_desc *desc)
+{
+    host_device = host->device;
+    return heed_runtime_create(desc, &own.runtime, NULL) >= 0;
+}
+#else
+static bool open(const heed_host_api *host, const heed_runtime_desc *desc)
+{
+    const char *const name = getenv("ZOO_DEVICE");
+
+    (void)host;
+    return heed_runtime_create(desc, &own.runtime, NULL) >= 0 &&
+           heed_device_find(own.runtime, name ? name : "cpu", &own.device, NULL) >= 0 &&
+           heed_queue_create(own.device, 0, &own.queue, NULL) >= 0;
+}
+#endif
+
 heed_status heed_kernel_entry(uint32_t host_major, const heed_host_api *host, heed_kernel_api *out)
 {
     const heed_runtime_desc desc = { .size = sizeof desc,
                                      .allocator = host->allocator,
-                                     .executor = host->executor };
-    const char *name = getenv("ZOO_DEVICE");
+                                     .executor = host->executor,
+                                     .cache_dir = getenv("HEED_CACHE_DIR") };
 
     if (host_major != HEED_PLUGIN_MAJOR)
         return HEED_E_NEWER;
-    if (heed_runtime_create(&desc, &own.runtime, NULL) < 0 ||
-        heed_device_find(own.runtime, name ? name : "cpu", &own.device, NULL) < 0 ||
-        heed_queue_create(own.device, 0, &own.queue, NULL) < 0)
+    if (!open(host, &desc))
         return HEED_E_UNSUPPORTED;
     *out = (heed_kernel_api){
         .size = sizeof *out,
         .major = HEED_PLUGIN_MAJOR,
         .minor = HEED_PLUGIN_MINOR,
         .numerics = HEED_NUMERICS_EXACT,
-        .name = heed_device_name(own.device),
+        .name = own.device ? heed_device_name(own.device) : "heed",
+        .memory = MEMORY,
         .query = query,
         .prepare = prepare,
         .run = run,
