@@ -19,9 +19,9 @@
 /* ---- the kernel ------------------------------------------------------------------- */
 
 /* place has, of each head of each item, how many elements q, k, v, o and lse of it lie behind
- * [0,...,0]; step has the strides of rows and channels, in the same order. A key with a score of -Inf
- * is removed: its weight is marked by -1, and its v is not read. NaN has one form in outputs, and zero
- * no sign. */
+ * [0,...,0]; step has the strides of rows and channels, in the same order. A key with a score of
+ * -Inf is removed: its weight is marked by -1, and its v is not read. NaN has one form in outputs,
+ * and zero no sign. */
 static const char source[] =
     "enum { Q, K, V, O, LSE, N };\n"
     "#define ROW(x) step[x]\n"
@@ -335,7 +335,8 @@ heed_status heed_kernel_entry(uint32_t host_major, const heed_host_api *host, he
 
     if (host_major != HEED_PLUGIN_MAJOR)
         return HEED_E_NEWER;
-    if (out->size < sizeof api || host->size < offsetof(heed_host_api, device) + sizeof host->device)
+    if (out->size < sizeof api ||
+        host->size < offsetof(heed_host_api, device) + sizeof host->device)
         return HEED_E_SIZE;
     device = host->device; /* there is one when query is called */
     *out = api;

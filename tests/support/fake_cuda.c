@@ -391,9 +391,10 @@ static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned gri
     const int code = step_inside("cuLaunchKernel");
     struct fake_cuda_launch *launched = &fake_cuda.launches[fake_cuda.n_launches];
     const unsigned ones = grid_y * grid_z * block_y * block_z;
+    const int known = function == &function_of_module || is_host(function);
 
-    if ((function != &function_of_module && !is_host(function)) || ones != 1 || grid_x == 0 || block_x == 0 ||
-        block_x > 1024 || shared != 0 || extra != NULL || !stream_is(stream)) {
+    if (!known || ones != 1 || grid_x == 0 || block_x == 0 || block_x > 1024 || shared != 0 ||
+        extra != NULL || !stream_is(stream)) {
         fake_mistake("cuLaunchKernel");
         return INVALID_VALUE;
     }

@@ -16,7 +16,7 @@ enum { FAKE_CUDA_LAUNCHES = 16, FAKE_CUDA_POINTERS = 29, FAKE_CUDA_DEPTH = 8 };
 
 #define FAKE_CUDA_COMPILED "compiled"   /* what NVRTC makes */
 
-/* A module that is a function of the host, called for each thread with what was given to the launch. */
+/* A module that is a function of the host, which is called for each thread of a launch. */
 #define FAKE_CUDA_HOST "host's function"
 struct fake_cuda_host {
     char mark[sizeof(FAKE_CUDA_HOST)];

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Kernels in memory of a device, for testing the kit that judges kernels: dense attention in f32. The
- * environment variable ZOO says which one of device.def. device_kernel.h has what a device runs.
+ * Kernels in memory of a device, for testing the kit that judges kernels: dense attention in f32.
+ * The environment variable ZOO says which one of device.def. device_kernel.h has what a device
+ * runs.
  */
 #include "device.h"
 #include "device_kernel.h"
@@ -211,7 +212,7 @@ static heed_status prepare(void *self, const char *op, const void *given, void *
                : s->numbers[D] > 0 ? 1 / sqrtf((float)s->numbers[D])
                                    : 0;
     props->workspace_size = is(D_workspace_of_a_tebibyte)
-                                ? UINT64_C(1) << 41
+                                ? UINT64_C(1) << 40
                                 : (uint64_t)(s->numbers[PAIRS] * s->numbers[N_Q] *
                                              s->numbers[N_K]) * sizeof(float);
     props->workspace_align = sizeof(float);
@@ -295,6 +296,8 @@ static heed_status run(void *state, const heed_buf *at, uint32_t n, const heed_r
         good = vendor_follow(false) && good;
     if (is(D_waits_for_the_queue) || is(D_never_ends))
         good = vendor_wait(false) && good;
+    if (is(D_array_released) || is(D_context_popped))
+        vendor_spoil(s->memory[Q]);
     return is(D_error_when_written)      ? HEED_E_INTERNAL
            : good || is(D_launch_refused) ? HEED_OK
                                           : HEED_E_DEVICE;
@@ -308,7 +311,8 @@ heed_status heed_kernel_entry(uint32_t host_major, const heed_host_api *host, he
 
     if (host_major != HEED_PLUGIN_MAJOR)
         return HEED_E_NEWER;
-    if (out->size < sizeof *out || host->size < offsetof(heed_host_api, device) + sizeof host->device)
+    if (out->size < sizeof *out ||
+        host->size < offsetof(heed_host_api, device) + sizeof host->device)
         return HEED_E_SIZE;
     for (size_t i = 1; i < sizeof names / sizeof *names && name; i++) {
         if (strcmp(names[i], name) == 0)

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What device.c, a plug-in in memory of a device, needs of a vendor: device_opencl.c, device_cuda.c.
+ * What device.c, a plug-in in memory of a device, needs of a vendor: device_opencl.c,
+ * device_cuda.c.
  */
 #ifndef HEED_TESTS_ZOO_DEVICE_H
 #define HEED_TESTS_ZOO_DEVICE_H
@@ -27,5 +28,7 @@ bool vendor_launch(bool own, void *const memory[DEVICE_MEMORIES], float scale, s
                    size_t threads);
 bool vendor_wait(bool own);       /* here, until the queue is complete */
 bool vendor_follow(bool own);     /* what comes on that queue waits for what is in the other one */
+/* Takes something away that is the host's: an array's memory, the current context. */
+void vendor_spoil(void *memory);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * CUDA for device.c, over the driver of the tests (tests/support/fake_libcuda.c): it links that one,
- * and the kernel is a function of the host, which that driver calls for one thread after another.
+ * CUDA for device.c, over the driver of the tests (tests/support/fake_libcuda.c): it links that
+ * one, and the kernel is a function of the host, which that driver calls for one thread after
+ * another.
  */
 #include "device.h"
 
@@ -98,4 +99,12 @@ bool vendor_follow(bool own)
 {
     return cu_event_record(event, queues[!own]) == 0 &&
            cu_stream_wait(queues[own], event, 0) == 0;
+}
+
+void vendor_spoil(void *memory)
+{
+    void *context;
+
+    (void)memory;
+    cu_context_pop(&context);
 }

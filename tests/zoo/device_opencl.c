@@ -99,3 +99,9 @@ bool vendor_follow(bool own)
         clReleaseEvent(done);
     return good;
 }
+
+void vendor_spoil(void *memory)
+{
+    clFinish(queues[0]);
+    clReleaseMemObject(memory);
+}

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * heed itself as a plug-in: the device that the environment variable ZOO_DEVICE names, or with
- * HEED_ZOO_OPENCL the kit's own device of OpenCL, with arrays in its memory. What the kit says of it in
- * processes of its own must be what it says of the device.
+ * HEED_ZOO_OPENCL the kit's own device of OpenCL, with arrays in its memory. What the kit says of
+ * it in processes of its own must be what it says of the device.
  */
 #include "conform/ops/operations.h"
 

@@ -127,6 +127,18 @@ def on_device(conform, plugin, kind, name, verdicts):
     return None if good else f"status {done.returncode}, {counts}, {reasons}: {done.stdout[-300:]}{done.stderr}"
 
 
+def words_wrong(conform, plugin, where):
+    """What is wrong with what is said of devices that there are not; "": nothing."""
+    own, other = where.lower(), "cuda" if where == "OPENCL" else "opencl"
+    said = {f"{own}:999": f"{own}:999 cannot be used: ", f"{other}:0": f"wanted {own}:N, as the plug-in does, got {other}:0",
+            "cpu": "--device goes with --plugin as opencl:N or cuda:N"}
+    for device, words in said.items():
+        done = conform_run(conform, plugin, "on_the_queue", "--device", device, "--case", DEVICE_CASE)
+        if done.returncode != 2 or words not in done.stderr or "ok" in done.stdout:
+            return f"--device {device}: status {done.returncode}: {done.stdout}{done.stderr}"
+    return ""
+
+
 def rows_in(line):
     """Rows of a case, of its queries where it has some."""
     said = dict(word.split("=") for word in line.split())
@@ -214,7 +226,7 @@ def main():
     if where and "cannot be used" in conform_run(conform, rows[0][0], rows[0][2], "--cases", "0").stderr:
         return 77
     if cases:
-        rows = [row for row in rows if row[1] == "GOOD"]
+        rows = [row for row in rows if row[1] in ("GOOD", "DEVICE_GOOD")]
     elif where and not rest and os.environ.get("HEED_TESTS") != "all":
         rows = [row for i, row in enumerate(rows)
                 if row[3] == where[1] or row[1] not in [before[1] for before in rows[:i]]]
@@ -222,6 +234,10 @@ def main():
         rows = list({verdicts[0]: (plugin, kind, name, when, verdicts)
                      for plugin, kind, name, when, verdicts in reversed(rows)}.values())
     missed = good(conform, rows, cases) if cases else faulty(conform, rows)
+    if where and not cases:
+        wrong = words_wrong(conform, rows[0][0], where[1])
+        missed += bool(wrong)
+        print(wrong)
     print(f"{len(rows)} kernels, {missed} missed, {time.monotonic() - start:.1f} s")
     return 1 if missed or not rows else 0
 

@@ -61,7 +61,8 @@ const char *peer_invariance(struct form_runner *own, struct verdict *v)
                                .families = FAMILY_INVARIANCE, .v = v };
     const char *skip = NULL;
 
-    own->runner = (struct runner){ .properties = cf_properties_without_workers(), .claims = true, .dense = true,
+    own->runner = (struct runner){ .properties = cf_properties_without_workers(),
+                                   .claims = true, .dense = true,
                                    .compute = compute, .absent = own->absent };
     if (!problem || (f->answer && !answer))
         cf_fail(v, "no memory");

@@ -144,8 +144,8 @@ static bool device_there(const struct session *session, struct plugin *plugin)
     struct outcome outcome;
 
     if (kind != plugin->copy.memory) {
-        fprintf(stderr, "heed-conform: --device: wanted %s%s for the memory of the plug-in, got %s\n",
-                word ? word : "none, but the host's processor", word ? ":N" : "", named);
+        fprintf(stderr, "heed-conform: --device: wanted %s%s, as the plug-in does, got %s\n",
+                word ? word : "none", word ? ":N" : "", named);
         return false;
     }
     plugin->memory = kind;

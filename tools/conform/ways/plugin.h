@@ -5,11 +5,11 @@
  * answers what the plug-in takes (plugin_ask.c); cases are drawn from that as for a partial device.
  * The parent lays a case out in shared memory (plugin_memory.c), other children load the plug-in
  * and run it (plugin_child.c, plugin_guard.c), and when a child and all that it started are gone
- * (plugin_process.c) the parent judges what it left (plugin_judge.c). Where the plug-in wants memory
- * of a device, the child copies the arrays there and back (plugin_device.c), guards and all, and the
- * shared memory is their image. The parent opens no driver, never loads the
- * plug-in and computes no answer before. Of what a child can write, the outputs are compared and
- * the rest is only ever a reason to fail.
+ * (plugin_process.c) the parent judges what it left (plugin_judge.c). Where the plug-in wants
+ * memory of a device, the child copies the arrays there and back, guards and all
+ * (plugin_device.c), and the shared memory is their image. The parent opens no driver, never loads
+ * the plug-in and computes no answer before. Of what a child can write, the outputs are compared
+ * and the rest is only ever a reason to fail.
  */
 #ifndef HEED_TOOLS_CONFORM_WAYS_PLUGIN_H
 #define HEED_TOOLS_CONFORM_WAYS_PLUGIN_H

@@ -34,6 +34,7 @@ static struct {
     void *array[JOB_OPERANDS];
     void *workspace;
     unsigned char *workspace_image;
+    uint64_t workspace_most; /* bytes; 0: any */
     size_t workspace_bytes, workspace_at, workspace_size;
 } own;
 
@@ -118,6 +119,7 @@ bool device_open(const struct plugin *plugin, heed_host_device *out)
 
     own.vendor = vendor;
     own.control = control;
+    own.workspace_most = (uint64_t)plugin->mebibytes << 20;
     control->device_there = !why;
     snprintf(control->why, sizeof control->why, "%s", why ? why : description);
     if (why)
@@ -167,6 +169,8 @@ bool device_make(struct trial *t, const heed_plan_props *props)
     own.workspace_size = (size_t)size;
     if (!arrays_make(t) || size == 0)
         return true; /* or the reason is said */
+    if (own.workspace_most && size + align > own.workspace_most)
+        return false;
     own.workspace_bytes = (size_t)(size + align + 2 * WORKSPACE_GUARD);
     own.workspace_image = malloc(own.workspace_bytes);
     if (!own.workspace_image || own.vendor->make(own.workspace_bytes, &own.workspace))

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A case in memory that the parent shares with a child: every array on pages of its own, flush with
- * a page that nobody may touch. As images of memory of a device, where no page can be closed, arrays
- * are flush with guards, whose contents are looked at.
+ * a page that nobody may touch. As images of memory of a device, where no page can be closed,
+ * arrays are flush with guards, whose contents are looked at.
  */
 #define _DEFAULT_SOURCE
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Memory of an OpenCL device for plug-ins. Devices have the numbers that heed's own list gives them:
- * all platforms in a row, a device's first place counts.
+ * Memory of an OpenCL device for plug-ins. Devices have the numbers that heed's own list gives
+ * them: all platforms in a row, a device's first place counts.
  */
 #include "vendor.h"
 

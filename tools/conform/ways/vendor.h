@@ -3,8 +3,8 @@
  *
  * What the kit needs of a vendor's library to put arrays into the memory of a device, for plug-ins
  * that want them there. A library is opened in the child that runs the plug-in and nowhere else: a
- * process that has forked behind it can use it no more. The kit has its own tables of functions, as it
- * shares no code with what it judges.
+ * process that has forked behind it can use it no more. The kit has tables of functions of its own,
+ * as it shares no code with what it judges.
  */
 #ifndef HEED_TOOLS_CONFORM_WAYS_VENDOR_H
 #define HEED_TOOLS_CONFORM_WAYS_VENDOR_H
@@ -13,10 +13,11 @@
 
 #include <stdbool.h>
 
-/* Functions that return int answer 0 or the vendor's code of what failed. All are for one thread. */
+/* Functions that return int answer 0, or the vendor's code of what failed. All: for one thread. */
 struct vendor {
-    uint32_t kind;          /* HEED_DEVICE_* */
-    const char *word, *name; /* of devices, "opencl"; of people, "OpenCL" */
+    uint32_t kind;           /* HEED_DEVICE_* */
+    const char *word, *name; /* "opencl", as devices are named; "OpenCL" */
+
     /* Opens a device and a queue on it. Returns NULL, or why there is none. */
     const char *(*open)(int64_t ordinal, heed_host_device *, char *description, size_t size);
     int (*make)(size_t bytes, void **memory);
@@ -24,8 +25,8 @@ struct vendor {
     int (*put)(void *memory, const void *from, size_t bytes);
     int (*get)(void *memory, void *to, size_t bytes);
     int (*finish)(void); /* the queue is empty on return */
-    /* What is given to the queue from now on waits until `until` has returned, which another thread
-     * calls. false: that cannot be had. release: the thread is gone on return. */
+    /* What is given to the queue from now on waits until `until` has returned, which another
+     * thread calls. false: that cannot be had. release: the thread is gone on return. */
     bool (*hold)(void (*until)(void));
     void (*release)(void);
 };
