@@ -139,6 +139,21 @@ def words_wrong(conform, plugin, where):
     return ""
 
 
+def driver_wrong(conform, plugin):
+    """What is wrong with verdicts on a right kernel where the driver fails from some call on; "": nothing."""
+    seen = collections.Counter()
+    for call in range(1, 80, 3):
+        os.environ["HEED_FAKE_CUDA"] = str(call)
+        done = conform_run(conform, plugin, "on_the_queue", "--case", DEVICE_CASE)
+        del os.environ["HEED_FAKE_CUDA"]
+        said = REASON.findall(done.stdout) or ["usage" if "cannot be used" in done.stderr else "none"]
+        seen[said[0]] += 1
+        if said[0] not in ("usage", "memory", "crash", "status", "none") or bool(LAST.search(done.stdout)) != (done.returncode < 2):
+            return f"call {call}: status {done.returncode}: {done.stdout}{done.stderr}"
+    print(f"a driver that fails: {dict(seen)}")
+    return "" if {"usage", "memory", "crash"} <= set(seen) else f"a driver that fails: {dict(seen)}"
+
+
 def rows_in(line):
     """Rows of a case, of its queries where it has some."""
     said = dict(word.split("=") for word in line.split())
@@ -236,8 +251,10 @@ def main():
     missed = good(conform, rows, cases) if cases else faulty(conform, rows)
     if where and not cases:
         wrong = words_wrong(conform, rows[0][0], where[1])
+        if not wrong and where[1] == "CUDA":
+            wrong = driver_wrong(conform, rows[0][0])
         missed += bool(wrong)
-        print(wrong)
+        print(wrong, end="")
     print(f"{len(rows)} kernels, {missed} missed, {time.monotonic() - start:.1f} s")
     return 1 if missed or not rows else 0
 
