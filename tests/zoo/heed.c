@@ -101,13 +101,13 @@ static void release(void *state)
 }
 
 #ifdef HEED_ZOO_OPENCL
-static bool open(const heed_host_api *host, const heed_runtime_desc *desc)
+static bool device_begin(const heed_host_api *host, const heed_runtime_desc *desc)
 {
     host_device = host->device;
     return heed_runtime_create(desc, &own.runtime, NULL) >= 0;
 }
 #else
-static bool open(const heed_host_api *host, const heed_runtime_desc *desc)
+static bool device_begin(const heed_host_api *host, const heed_runtime_desc *desc)
 {
     const char *const name = getenv("ZOO_DEVICE");
 
@@ -127,7 +127,7 @@ heed_status heed_kernel_entry(uint32_t host_major, const heed_host_api *host, he
 
     if (host_major != HEED_PLUGIN_MAJOR)
         return HEED_E_NEWER;
-    if (!open(host, &desc))
+    if (!device_begin(host, &desc))
         return HEED_E_UNSUPPORTED;
     *out = (heed_kernel_api){
         .size = sizeof *out,
