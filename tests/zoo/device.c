@@ -32,7 +32,7 @@ static const char *const names[] = {
 #include "device.def"
 };
 
-enum { GROUP = 16, PAGE = 4096, TURNS_MANY = 20000000, TOO_MANY = 1 << 20 };
+enum { GROUP = 16, PAGE = 4096, TURNS_MANY = 50000000, TOO_MANY = 1 << 20 };
 
 static size_t kind;
 static const heed_host_device *device;
