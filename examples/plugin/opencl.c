@@ -76,6 +76,7 @@ static const char source[] =
 enum { Q, K, V, O, LSE, N };
 
 static const heed_host_device *device;
+static const heed_logger *logger;
 
 /* What run needs of a descriptor, which is gone by then. */
 struct state {
@@ -191,15 +192,30 @@ static cl_mem steps_make(const heed_tensor *const t[N])
     return numbers_make(step, 2 * N);
 }
 
-static cl_kernel kernel_make(struct state *s)
+/* What heed-conform prints below a failed case. */
+static void log_print(cl_program program)
+{
+    static char text[2048];
+
+    clGetProgramBuildInfo(program, device->device, CL_PROGRAM_BUILD_LOG, sizeof text - 1, text,
+                          NULL);
+    logger->line(logger->context, 0, text);
+}
+
+static heed_status kernel_make(struct state *s)
 {
     const char *text = source;
     const cl_device_id id = device->device;
 
     s->program = clCreateProgramWithSource(device->context, 1, &text, NULL, NULL);
-    if (!s->program || clBuildProgram(s->program, 1, &id, "-cl-std=CL1.2", NULL, NULL))
-        return NULL;
-    return clCreateKernel(s->program, "attend", NULL);
+    if (!s->program)
+        return HEED_E_NOMEM;
+    if (clBuildProgram(s->program, 1, &id, "-cl-std=CL1.2", NULL, NULL)) {
+        log_print(s->program);
+        return HEED_E_KERNEL_BUILD;
+    }
+    s->kernel = clCreateKernel(s->program, "attend", NULL);
+    return s->kernel ? HEED_OK : HEED_E_NOMEM;
 }
 
 static void release(void *state)
@@ -250,18 +266,21 @@ static heed_status prepare(void *self, const char *op, const void *descriptor, v
     const heed_tensor *const t[N] = { &desc->q, &desc->sources->k, &desc->sources->v, &desc->o,
                                       &desc->lse };
     struct state *s = calloc(1, sizeof *s);
+    heed_status status;
 
     (void)self;
     (void)op;
     if (!s)
         return HEED_E_NOMEM;
     sizes_set(s, desc, t);
-    s->kernel = kernel_make(s);
+    status = kernel_make(s);
     s->place = places_make(s, desc, t, t[Q]->shape[t[Q]->ndim - 3]);
     s->step = steps_make(t);
-    if (!s->kernel || !s->place || !s->step) {
+    if (status == HEED_OK && (!s->place || !s->step))
+        status = HEED_E_NOMEM;
+    if (status != HEED_OK) {
         release(s);
-        return HEED_E_NOMEM;
+        return status;
     }
     props->workspace_size = (uint64_t)(s->pairs * s->n_q * s->n_k) * sizeof(float); /* weights */
     props->workspace_align = sizeof(float);
@@ -339,6 +358,7 @@ heed_status heed_kernel_entry(uint32_t host_major, const heed_host_api *host, he
         host->size < offsetof(heed_host_api, device) + sizeof host->device)
         return HEED_E_SIZE;
     device = host->device; /* there is one when query is called */
+    logger = host->logger;
     *out = api;
     return HEED_OK;
 }

@@ -133,8 +133,10 @@ typedef struct heed_kernel_api {
      * @param state receives an object of the plug-in's, which release ends; may be set to NULL.
      * @param props the host sets `size`. The plug-in sets workspace_size and workspace_align, if
      *   its runs need memory; all else, numerics too, may stay as it is, which is zero.
-     * @return HEED_OK; HEED_E_NOMEM, the host may free memory and try again. Nothing else is
-     *   allowed. On an error there is nothing to release.
+     * @return HEED_OK; HEED_E_NOMEM, the host may free memory and try again; with memory of a
+     *   device HEED_E_KERNEL_BUILD and HEED_E_DEVICE, which no kernel may need: the vendor refused
+     *   its text, or something else. Nothing else is allowed. On an error there is nothing to
+     *   release.
      */
     heed_status (*prepare)(void *self, const char *op, const void *desc, void **state,
                            heed_plan_props *props);
@@ -148,8 +150,8 @@ typedef struct heed_kernel_api {
      * @param n     how many operands there are.
      * @param run   the workspace, of at least workspace_size bytes at a multiple of
      *   workspace_align (of a cl_mem its offset is that), with any contents; nothing to wait for.
-     * @return HEED_OK; HEED_E_NOMEM, the host may free memory and try again. Nothing else is
-     *   allowed.
+     * @return HEED_OK; HEED_E_NOMEM, the host may free memory and try again; HEED_E_DEVICE as of
+     *   prepare. Nothing else is allowed.
      */
     heed_status (*run)(void *state, const heed_buf *at, uint32_t n, const heed_run *run);
 

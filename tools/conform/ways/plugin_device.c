@@ -25,7 +25,7 @@
 static const struct vendor *const vendors[] = { &vendor_opencl, &vendor_cuda };
 enum { N_VENDORS = sizeof vendors / sizeof *vendors };
 
-enum { WORKSPACE_GUARD = 1 << 12 };
+enum { WORKSPACE_GUARD = 1 << 12, MOST_DIGITS = 6 };
 
 /* Of this process, which runs one case. */
 static struct {
@@ -60,12 +60,13 @@ uint32_t device_named(const char *name, int64_t *ordinal)
 {
     for (int i = 0; i < N_VENDORS; i++) {
         const size_t n = strlen(vendors[i]->word);
-        const char *const number = name + n + 1;
+        const size_t digits = strncmp(name, vendors[i]->word, n) == 0 && name[n] == ':'
+                                  ? strspn(name + n + 1, "0123456789")
+                                  : 0;
 
-        if (strncmp(name, vendors[i]->word, n) != 0 || name[n] != ':' || !*number ||
-            strspn(number, "0123456789") != strlen(number) || strlen(number) > 6)
+        if (digits == 0 || digits > MOST_DIGITS || name[n + 1 + digits])
             continue;
-        *ordinal = strtoll(number, NULL, 10);
+        *ordinal = strtoll(name + n + 1, NULL, 10);
         return vendors[i]->kind;
     }
     return 0;
