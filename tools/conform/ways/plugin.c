@@ -57,11 +57,16 @@ static void trials(struct session *session, struct plugin *plugin, struct trial 
 /* Of two runs that differ the properties say more: which of them is broken, and how. */
 static void repeat_explain(struct session *session, const struct cs *c, struct verdict *v)
 {
-    const size_t n = strlen(v->why);
     struct verdict broken = { 0 };
+    size_t n = strlen(v->why);
 
-    if (session->o.quiet || strncmp(v->why, "repeat: second runs", 19) != 0)
+    if (strncmp(v->why, "repeat: second runs", 19) != 0)
         return;
+    if (session->plugin->memory && strstr(v->why, "(nan)"))
+        snprintf(v->why + n, sizeof v->why - n, "; beside arrays one run had NaN");
+    if (session->o.quiet)
+        return;
+    n = strlen(v->why);
     (void)plugin_invariance(session, c, &broken);
     if (broken.failed)
         snprintf(v->why + n, sizeof v->why - n, "; of invariance, %s", broken.why);
