@@ -1,15 +1,17 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * heed itself as a plug-in: the device that the environment variable ZOO_DEVICE names, or with
- * HEED_ZOO_OPENCL the kit's own device of OpenCL, with arrays in its memory. What the kit says of
- * it in processes of its own must be what it says of the device.
+ * heed itself as a plug-in: the device that the environment variable ZOO_DEVICE names; or with
+ * HEED_ZOO_OPENCL and HEED_ZOO_CUDA the kit's own device, with arrays in its memory. What the kit
+ * says of it in processes of its own must be what it says of the device.
  */
 #include "conform/ops/operations.h"
 
 #include <heed/plugin.h>
-#ifdef HEED_ZOO_OPENCL
+#if defined HEED_ZOO_OPENCL
 #include <heed/opencl.h>
+#elif defined HEED_ZOO_CUDA
+#include <heed/cuda.h>
 #endif
 
 #include <stdlib.h>
@@ -21,27 +23,47 @@ static struct {
     heed_queue *queue;
 } own;
 
-#ifdef HEED_ZOO_OPENCL
+#if defined HEED_ZOO_OPENCL
 enum { MEMORY = HEED_DEVICE_OPENCL };
 
-static const heed_host_device *host_device;
-
-/* Not in the entry: the kit has opened no device then. */
-static bool ready(void)
+static heed_status adopt(const heed_host_device *d)
 {
-    return own.queue ||
-           (heed_opencl_device(own.runtime, host_device->context, host_device->device, &own.device,
-                               NULL) >= 0 &&
-            heed_opencl_queue(own.device, host_device->queue, &own.queue, NULL) >= 0);
+    const heed_status status =
+        heed_opencl_device(own.runtime, d->context, d->device, &own.device, NULL);
+
+    return status < 0 ? status : heed_opencl_queue(own.device, d->queue, &own.queue, NULL);
+}
+#elif defined HEED_ZOO_CUDA
+enum { MEMORY = HEED_DEVICE_CUDA };
+
+static heed_status adopt(const heed_host_device *d)
+{
+    const heed_status status =
+        heed_cuda_device(own.runtime, d->context, (CUdevice)d->ordinal, &own.device, NULL);
+
+    return status < 0 ? status : heed_cuda_queue(own.device, d->queue, &own.queue, NULL);
 }
 #else
 enum { MEMORY = 0 };
 
-static bool ready(void)
+static heed_status adopt(const heed_host_device *d)
 {
-    return true;
+    const char *const name = getenv("ZOO_DEVICE");
+    const heed_status status =
+        heed_device_find(own.runtime, name ? name : "cpu", &own.device, NULL);
+
+    (void)d;
+    return status < 0 ? status : heed_queue_create(own.device, 0, &own.queue, NULL);
 }
 #endif
+
+static const heed_host_device *host_device;
+
+/* Not in the entry where the device is the kit's, which has opened none then. */
+static bool ready(void)
+{
+    return own.queue || adopt(host_device) >= 0;
+}
 
 /* The kit's words for programs are shorter than the names of their calls. */
 #define heed_lsg_check heed_lsg_program_check
@@ -100,24 +122,6 @@ static void release(void *state)
     heed_plan_drop(state);
 }
 
-#ifdef HEED_ZOO_OPENCL
-static bool device_begin(const heed_host_api *host, const heed_runtime_desc *desc)
-{
-    host_device = host->device;
-    return heed_runtime_create(desc, &own.runtime, NULL) >= 0;
-}
-#else
-static bool device_begin(const heed_host_api *host, const heed_runtime_desc *desc)
-{
-    const char *const name = getenv("ZOO_DEVICE");
-
-    (void)host;
-    return heed_runtime_create(desc, &own.runtime, NULL) >= 0 &&
-           heed_device_find(own.runtime, name ? name : "cpu", &own.device, NULL) >= 0 &&
-           heed_queue_create(own.device, 0, &own.queue, NULL) >= 0;
-}
-#endif
-
 heed_status heed_kernel_entry(uint32_t host_major, const heed_host_api *host, heed_kernel_api *out)
 {
     const heed_runtime_desc desc = { .size = sizeof desc,
@@ -127,7 +131,8 @@ heed_status heed_kernel_entry(uint32_t host_major, const heed_host_api *host, he
 
     if (host_major != HEED_PLUGIN_MAJOR)
         return HEED_E_NEWER;
-    if (!device_begin(host, &desc))
+    host_device = host->device;
+    if (heed_runtime_create(&desc, &own.runtime, NULL) < 0 || (!MEMORY && !ready()))
         return HEED_E_UNSUPPORTED;
     *out = (heed_kernel_api){
         .size = sizeof *out,
