@@ -134,9 +134,9 @@ typedef struct heed_kernel_api {
      * @param props the host sets `size`. The plug-in sets workspace_size and workspace_align, if
      *   its runs need memory; all else, numerics too, may stay as it is, which is zero.
      * @return HEED_OK; HEED_E_NOMEM, the host may free memory and try again; with memory of a
-     *   device HEED_E_KERNEL_BUILD, the vendor's compiler refused the kernel, and HEED_E_DEVICE, any
-     *   other error of the vendor's (to heed-conform both are failures). Nothing else is allowed.
-     *   On an error there is nothing to release.
+     *   device HEED_E_KERNEL_BUILD, the vendor's compiler refused the kernel, and HEED_E_DEVICE,
+     *   any other error of the vendor's (to heed-conform both are failures). Nothing else is
+     *   allowed. On an error there is nothing to release.
      */
     heed_status (*prepare)(void *self, const char *op, const void *desc, void **state,
                            heed_plan_props *props);
