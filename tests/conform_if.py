@@ -28,8 +28,9 @@ def main():
         print(log.read_text("utf-8") if log.exists() else "")     # of scripts/opencl-vendors
         return 1 if result.returncode < 0 or "not tested yet" in line else 77
     cases = [["--case", word] for word in sys.argv[3:] if word.startswith("op=")]
-    done = [subprocess.run([program, "--device", device, *arguments], check=False).returncode
-            for arguments in cases or [sys.argv[3:]]]
+    others = [word for word in sys.argv[3:] if not word.startswith("op=")]
+    done = [subprocess.run([program, "--device", device, *others, *case], check=False).returncode
+            for case in cases or [[]]]
     return max(done, key=abs)
 
 

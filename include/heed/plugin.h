@@ -44,8 +44,15 @@ extern "C" {
  *   that cannot be written, and what lies around an array may not be accessible: a kernel touches
  *   the elements that the descriptor and the arguments name and nothing else. It writes every
  *   element of an output but those that the operation leaves alone, in every run.
+ * - **Memory of a device.** A plug-in whose table says so gets operands and workspace in memory of
+ *   an OpenCL or a CUDA device: heed_buf.handle is a cl_mem, or a CUdeviceptr made a pointer, as in
+ *   heed/opencl.h and heed/cuda.h, and `offset` counts bytes from there. Context, device and queue
+ *   are the host's (heed_host_device). The rules above hold there as well. Descriptor and constant
+ *   data lie in the host processor's memory all the same.
  * - **Nothing is kept.** The descriptor, the arrays that it points to and constant data may go when
  *   prepare returns; the memory of the arguments may go when run returns. Outputs are final then.
+ *   With memory of a device, "when run returns" is: when what run gave to the host's queue is
+ *   complete. Run may wait for that, and need not.
  * - **Tables** are sized. The host sets `size` of what it gives and of what it takes; either side
  *   touches only what both know. The major version must be the same, the minor one need not. New
  *   members come at the end, and a function that is NULL is one that the plug-in does not have.
@@ -59,8 +66,23 @@ extern "C" {
 
 enum {
     HEED_PLUGIN_MAJOR = 3,
-    HEED_PLUGIN_MINOR = 0
+    HEED_PLUGIN_MINOR = 1
 };
+
+/**
+ * A device of the host's and a queue on it, for plug-ins that want operands in its memory. The
+ * objects stay the host's and live as long as the plug-in is loaded.
+ */
+typedef struct heed_host_device {
+    uint32_t size, kind;     /**< kind: that of the plug-in's table; 0: there is no device. */
+    void *context;           /**< cl_context; CUcontext, current in the thread that calls. */
+    void *device;            /**< cl_device_id; of CUDA NULL. */
+    /** cl_command_queue, in order, or CUstream. What is given to it runs after all that the host
+     * gave to it before, and what run computes must be complete when this queue is: work on another
+     * queue waits for what is in this one by an event, and this one for that work. */
+    void *queue;
+    int64_t ordinal;         /**< CUdevice; N of OpenCL's device "opencl:N". */
+} heed_host_device;
 
 /**
  * What the host offers. Every pointer is valid, and everything lives as long as the plug-in is
@@ -71,6 +93,9 @@ typedef struct heed_host_api {
     const heed_allocator *allocator;   /**< For states and scratch. */
     const heed_executor *executor;     /**< For work on several threads; `parallel` is given. */
     const heed_logger *logger;         /**< For remarks to people. */
+    /** Since minor version 1. Its `kind` is 0 in the entry; from query on it is what the table of
+     * the plug-in has asked for. */
+    const heed_host_device *device;
 } heed_host_api;
 
 /**
@@ -108,7 +133,9 @@ typedef struct heed_kernel_api {
      * @param state receives an object of the plug-in's, which release ends; may be set to NULL.
      * @param props the host sets `size`. The plug-in sets workspace_size and workspace_align, if
      *   its runs need memory; all else, numerics too, may stay as it is, which is zero.
-     * @return HEED_OK; HEED_E_NOMEM, the host may free memory and try again. Nothing else is
+     * @return HEED_OK; HEED_E_NOMEM, the host may free memory and try again; with memory of a
+     *   device HEED_E_KERNEL_BUILD, the vendor's compiler refused the kernel, and HEED_E_DEVICE,
+     *   any other error of the vendor's (to heed-conform both are failures). Nothing else is
      *   allowed. On an error there is nothing to release.
      */
     heed_status (*prepare)(void *self, const char *op, const void *desc, void **state,
@@ -122,9 +149,9 @@ typedef struct heed_kernel_api {
      *   nor have those whose data the descriptor had.
      * @param n     how many operands there are.
      * @param run   the workspace, of at least workspace_size bytes at a multiple of
-     *   workspace_align, with any contents; nothing to wait for.
-     * @return HEED_OK; HEED_E_NOMEM, the host may free memory and try again. Nothing else is
-     *   allowed.
+     *   workspace_align (of a cl_mem its offset is that), with any contents; nothing to wait for.
+     * @return HEED_OK; HEED_E_NOMEM, the host may free memory and try again; HEED_E_DEVICE as of
+     *   prepare. Nothing else is allowed.
      */
     heed_status (*run)(void *state, const heed_buf *at, uint32_t n, const heed_run *run);
 
@@ -140,7 +167,12 @@ typedef struct heed_kernel_api {
      * sum. It does not go with HEED_NUMERICS_EXACT.
      */
     uint32_t weights;
-    uint32_t reserved;                 /**< 0. */
+    /**
+     * Since minor version 1: HEED_DEVICE_OPENCL or HEED_DEVICE_CUDA, operands and workspace lie in
+     * memory of such a device; 0 or HEED_DEVICE_CPU, in the host processor's. A host whose table
+     * ends before `device` knows the latter alone: such a plug-in answers HEED_E_SIZE then.
+     */
+    uint32_t memory;
 } heed_kernel_api;
 
 /**

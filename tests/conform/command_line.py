@@ -200,7 +200,7 @@ class Plugin(unittest.TestCase):
     """Options that do not go with a kernel of somebody else say so in one line."""
 
     def test_options_that_do_not_go_with_it(self):
-        for arguments, wanted in ((["--device", "cpu"], "--device and --partial do not go"),
+        for arguments, wanted in ((["--device", "cpu"], "--device goes with --plugin as opencl:N"),
                                   (["--family", "meta"], "families exact, bits, bound, named and inv"),
                                   (["--only", "num=fast"], "num is what the plug-in claims"),
                                   ([], 'wanted a file that there is, got "./none.so"')):

@@ -340,6 +340,11 @@ static int event_finish(void *event)
 
 /* ---- modules ---- */
 
+static int is_host(const void *image)
+{
+    return image != NULL && strncmp(image, FAKE_CUDA_HOST, sizeof(FAKE_CUDA_HOST)) == 0;
+}
+
 static int module_load(void **module, const void *cubin, unsigned n, int *options, void **values)
 {
     static const char complaint[] = "\nfirst line of the driver's log\nsecond line";
@@ -357,7 +362,9 @@ static int module_load(void **module, const void *cubin, unsigned n, int *option
         }
         return NO_BINARY;
     }
-    *module = fake_create(FAKE_MODULE, 0);
+    *module = fake_create(FAKE_MODULE, is_host(cubin) ? sizeof(struct fake_cuda_host) : 1);
+    if (is_host(cubin))
+        memcpy(*module, cubin, sizeof(struct fake_cuda_host));
     return 0;
 }
 
@@ -365,11 +372,10 @@ static int module_function(void **function, void *module, const char *name)
 {
     const int code = step_inside("cuModuleGetFunction");
 
-    if (code || !fake_is(module, FAKE_MODULE, "cuModuleGetFunction") ||
-        strcmp(name, "heed_kernel") != 0)
+    if (code || !fake_is(module, FAKE_MODULE, "cuModuleGetFunction"))
         return code ? code : INVALID_VALUE;
-    *function = &function_of_module;
-    return 0;
+    *function = is_host(module) ? module : &function_of_module;
+    return is_host(module) || strcmp(name, "heed_kernel") == 0 ? 0 : INVALID_VALUE;
 }
 
 static int function_attribute(int *value, int attribute, void *function)
@@ -385,14 +391,20 @@ static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned gri
     const int code = step_inside("cuLaunchKernel");
     struct fake_cuda_launch *launched = &fake_cuda.launches[fake_cuda.n_launches];
     const unsigned ones = grid_y * grid_z * block_y * block_z;
+    const int known = function == &function_of_module || is_host(function);
 
-    if (function != &function_of_module || ones != 1 || grid_x == 0 || block_x == 0 ||
-        block_x > 1024 || shared != 0 || extra != NULL || !stream_is(stream)) {
+    if (!known || ones != 1 || grid_x == 0 || block_x == 0 || block_x > 1024 || shared != 0 ||
+        extra != NULL || !stream_is(stream)) {
         fake_mistake("cuLaunchKernel");
         return INVALID_VALUE;
     }
     if (code)
         return code;
+    if (is_host(function)) {
+        for (size_t i = 0; i < (size_t)grid_x * block_x; i++)
+            ((const struct fake_cuda_host *)function)->item(parameters, i);
+        return 0;
+    }
     if (fake_cuda.n_launches == FAKE_CUDA_LAUNCHES - 1)
         return 0;
     fake_cuda.n_launches++;

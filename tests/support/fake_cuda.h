@@ -16,6 +16,13 @@ enum { FAKE_CUDA_LAUNCHES = 16, FAKE_CUDA_POINTERS = 29, FAKE_CUDA_DEPTH = 8 };
 
 #define FAKE_CUDA_COMPILED "compiled"   /* what NVRTC makes */
 
+/* A module that is a function of the host, which is called for each thread of a launch. */
+#define FAKE_CUDA_HOST "host's function"
+struct fake_cuda_host {
+    char mark[sizeof(FAKE_CUDA_HOST)];
+    void (*item)(void *const *parameters, size_t number);
+};
+
 struct fake_cuda_launch {
     void *function, *stream;
     unsigned grid, block;

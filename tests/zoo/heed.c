@@ -1,12 +1,18 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * heed itself as a plug-in: the device that the environment variable ZOO_DEVICE names. What the kit
+ * heed itself as a plug-in: the device that the environment variable ZOO_DEVICE names; or with
+ * HEED_ZOO_OPENCL and HEED_ZOO_CUDA the kit's own device, with arrays in its memory. What the kit
  * says of it in processes of its own must be what it says of the device.
  */
 #include "conform/ops/operations.h"
 
 #include <heed/plugin.h>
+#if defined HEED_ZOO_OPENCL
+#include <heed/opencl.h>
+#elif defined HEED_ZOO_CUDA
+#include <heed/cuda.h>
+#endif
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +22,48 @@ static struct {
     heed_device *device;
     heed_queue *queue;
 } own;
+
+#if defined HEED_ZOO_OPENCL
+enum { MEMORY = HEED_DEVICE_OPENCL };
+
+static heed_status adopt(const heed_host_device *d)
+{
+    const heed_status status =
+        heed_opencl_device(own.runtime, d->context, d->device, &own.device, NULL);
+
+    return status < 0 ? status : heed_opencl_queue(own.device, d->queue, &own.queue, NULL);
+}
+#elif defined HEED_ZOO_CUDA
+enum { MEMORY = HEED_DEVICE_CUDA };
+
+static heed_status adopt(const heed_host_device *d)
+{
+    const heed_status status =
+        heed_cuda_device(own.runtime, d->context, (CUdevice)d->ordinal, &own.device, NULL);
+
+    return status < 0 ? status : heed_cuda_queue(own.device, d->queue, &own.queue, NULL);
+}
+#else
+enum { MEMORY = 0 };
+
+static heed_status adopt(const heed_host_device *d)
+{
+    const char *const name = getenv("ZOO_DEVICE");
+    const heed_status status =
+        heed_device_find(own.runtime, name ? name : "cpu", &own.device, NULL);
+
+    (void)d;
+    return status < 0 ? status : heed_queue_create(own.device, 0, &own.queue, NULL);
+}
+#endif
+
+static const heed_host_device *host_device;
+
+/* Not in the entry where the device is the kit's, which has opened none then. */
+static bool ready(void)
+{
+    return own.queue || adopt(host_device) >= 0;
+}
 
 /* The kit's words for programs are shorter than the names of their calls. */
 #define heed_lsg_check heed_lsg_program_check
@@ -47,7 +95,7 @@ static heed_status make(const char *name, const void *desc, heed_plan **plan)
 static heed_status query(void *self, const char *op, const void *desc, heed_report *report)
 {
     (void)self;
-    return check(op, desc, report) < 0 ? HEED_E_UNSUPPORTED : HEED_OK;
+    return !ready() || check(op, desc, report) < 0 ? HEED_E_UNSUPPORTED : HEED_OK;
 }
 
 static heed_status prepare(void *self, const char *op, const void *desc, void **state,
@@ -78,21 +126,21 @@ heed_status heed_kernel_entry(uint32_t host_major, const heed_host_api *host, he
 {
     const heed_runtime_desc desc = { .size = sizeof desc,
                                      .allocator = host->allocator,
-                                     .executor = host->executor };
-    const char *name = getenv("ZOO_DEVICE");
+                                     .executor = host->executor,
+                                     .cache_dir = getenv("HEED_CACHE_DIR") };
 
     if (host_major != HEED_PLUGIN_MAJOR)
         return HEED_E_NEWER;
-    if (heed_runtime_create(&desc, &own.runtime, NULL) < 0 ||
-        heed_device_find(own.runtime, name ? name : "cpu", &own.device, NULL) < 0 ||
-        heed_queue_create(own.device, 0, &own.queue, NULL) < 0)
+    host_device = host->device;
+    if (heed_runtime_create(&desc, &own.runtime, NULL) < 0 || (!MEMORY && !ready()))
         return HEED_E_UNSUPPORTED;
     *out = (heed_kernel_api){
         .size = sizeof *out,
         .major = HEED_PLUGIN_MAJOR,
         .minor = HEED_PLUGIN_MINOR,
         .numerics = HEED_NUMERICS_EXACT,
-        .name = heed_device_name(own.device),
+        .name = own.device ? heed_device_name(own.device) : "heed",
+        .memory = MEMORY,
         .query = query,
         .prepare = prepare,
         .run = run,

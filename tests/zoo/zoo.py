@@ -4,10 +4,12 @@
 """Every faulty kernel of the zoo gets the verdict that its table names, and the good ones none.
 
 zoo.py HEED_CONFORM (PLUGIN TABLE)... [NAME...]
+zoo.py HEED_CONFORM PLUGIN device.def WHERE [NAME...]: kernels in memory of a device, BOTH or that vendor's
 zoo.py HEED_CONFORM PLUGIN TABLE [NAME...] --good CASES: the good kernels alone, with so many cases
 together, nine in ten of them small, and one in twenty again by the family invariance
 A PLUGIN with {} stands for one of each operation that its table has in an OTHER.
-With names, or HEED_TESTS=all in the environment, all of these; else the first kernel for each verdict.
+With names, or HEED_TESTS=all in the environment, all of these; else the first kernel for each verdict, and of
+kernels in memory of a device those of that vendor alone and one of each sort.
 ZOO_SEED in the environment draws other cases; what is wanted does not depend on them.
 A kernel is caught when the reason named first comes, or any that is named where the first word is
 any and for those of FIELD; a case that fails for a reason that is not named, and a run that ends
@@ -27,7 +29,7 @@ import subprocess
 import sys
 import time
 
-ROW = re.compile(r"^(FAULT|FIELD|GOOD|ODD|OTHER|BREAK)\((\w+)(?:, (\w+))?(?:, ([\w, ]+))?\)", re.MULTILINE)
+ROW = re.compile(r"^(FAULT|FIELD|GOOD|ODD|OTHER|BREAK|DEVICE(?:_GOOD|_BREAK)?)\((\w+)(?:, (\w+))?(?:, ([\w, ]+))?\)", re.MULTILINE)
 REASON = re.compile(r"^not ok .*\n# (\w+):", re.MULTILINE)
 LAST = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped\n\Z")
 TAKES = re.compile(r"^# op=attn: .* takes \(as --only has it\): (.*)$", re.MULTILINE)
@@ -52,6 +54,10 @@ BREAK_CASES, ROWS_MOST = 6, 3
 MORE = {"tile_is_a_page": 30,  # of items without a page that is absent
         "order_by_place_of_heads": 15}
 NUDGED = {"batch": "batch=2,3", "chunk": "batch=1"}
+# A driver takes long to start: each kernel in memory of a device is judged by one case, which shows its fault.
+DEVICE_CASE = ("op=attn batch=2 h=4 nq=33 d=16 dv=16 lse=plain fill=normal os=padded s0.nk=33 s0.hk=half "
+               "s0.causal=yes s0.ks=padded seed=5")
+DEVICE_FORMS = "op=attn batch=2 h=2 nq=3 d=16 dv=16 fill=normal s0.nk=33 seed=5"
 SHRUNK = re.compile(r"^# shrunk, \d+ tries: (.*)\n# (\w+):", re.MULTILINE)
 # Small ones, so that many kernels take little time.
 SMALL = ("nq=33,0,1,2,7,16 s0.nk=33,65,1,0,16,3 batch=2,1,3 "
@@ -82,6 +88,8 @@ def levels(*texts):
 def judge(conform, plugin, kind, name, when, verdicts, takes):
     """What is wrong with the kit's verdict on this kernel; None: nothing."""
     wanted = verdicts[0]
+    if kind.startswith("DEVICE"):
+        return on_device(conform, plugin, kind, name, verdicts)
     if kind == "BREAK":
         return broken(conform, plugin, name, when, wanted)
     only = "" if kind in ("ODD", "OTHER") else SMALL if when == "AT_ENTRY" else takes
@@ -101,6 +109,49 @@ def judge(conform, plugin, kind, name, when, verdicts, takes):
         good = done.returncode == 1 and reasons and set(reasons) <= named
         good = good and (kind == "FIELD" or wanted == "any" or wanted in reasons)
     return None if good else f"status {done.returncode}, {passed} passed, reasons {dict(reasons)}"
+
+
+def on_device(conform, plugin, kind, name, verdicts):
+    """What is wrong with the verdict on a kernel in memory of a device; None: nothing."""
+    broken_only = kind == "DEVICE_BREAK"
+    done = conform_run(conform, plugin, name, "--timeout", "2" if "hang" in verdicts else "20",
+                       *(["--family", "invariance"] if broken_only else []),
+                       "--case", DEVICE_FORMS if broken_only else DEVICE_CASE)
+    last = LAST.search(done.stdout)
+    reasons = REASON.findall(done.stdout)
+    counts = last.groups() if last else None
+    if kind == "DEVICE_GOOD":
+        good = done.returncode == 0 and counts == ("1", "0", "0")
+    else:
+        good = done.returncode == 1 and len(reasons) == 1 and reasons[0] in verdicts and bool(last)
+    return None if good else f"status {done.returncode}, {counts}, {reasons}: {done.stdout[-300:]}{done.stderr}"
+
+
+def words_wrong(conform, plugin, where):
+    """What is wrong with what is said of devices that there are not; "": nothing."""
+    own, other = where.lower(), "cuda" if where == "OPENCL" else "opencl"
+    said = {f"{own}:999": f"{own}:999 cannot be used: ", f"{other}:0": f"wanted {own}:N, as the plug-in does, got {other}:0",
+            "cpu": "--device goes with --plugin as opencl:N or cuda:N"}
+    for device, words in said.items():
+        done = conform_run(conform, plugin, "on_the_queue", "--device", device, "--case", DEVICE_CASE)
+        if done.returncode != 2 or words not in done.stderr or "ok" in done.stdout:
+            return f"--device {device}: status {done.returncode}: {done.stdout}{done.stderr}"
+    return ""
+
+
+def driver_wrong(conform, plugin):
+    """What is wrong with verdicts on a right kernel where the driver fails from some call on; "": nothing."""
+    seen = collections.Counter()
+    for call in range(1, 80, 3):
+        os.environ["HEED_FAKE_CUDA"] = str(call)
+        done = conform_run(conform, plugin, "on_the_queue", "--case", DEVICE_CASE)
+        del os.environ["HEED_FAKE_CUDA"]
+        said = REASON.findall(done.stdout) or ["usage" if "cannot be used" in done.stderr else "none"]
+        seen[said[0]] += 1
+        if said[0] not in ("usage", "memory", "crash", "status", "none") or bool(LAST.search(done.stdout)) != (done.returncode < 2):
+            return f"call {call}: status {done.returncode}: {done.stdout}{done.stderr}"
+    print(f"a driver that fails: {dict(seen)}")
+    return "" if {"usage", "memory", "crash"} <= set(seen) else f"a driver that fails: {dict(seen)}"
 
 
 def rows_in(line):
@@ -133,7 +184,8 @@ def rows_of(plugin, table, names):
             if kind == "OTHER":
                 yield plugin.format(when), kind, name, when, verdicts.split(", ")
                 continue
-            yield plugin, kind, name, when, ["none"] if kind in ("GOOD", "ODD") else verdicts.split(", ")
+            good = kind in ("GOOD", "ODD", "DEVICE_GOOD")
+            yield plugin, kind, name, when, ["none"] if good else verdicts.split(", ")
 
 
 def faulty(conform, rows):
@@ -141,7 +193,7 @@ def faulty(conform, rows):
     missed, takes = 0, {}
     for plugin, kind, name, _, verdicts in rows:
         if plugin not in takes or (takes[plugin] == SMALL and verdicts == ["none"]):
-            asked = kind not in ("ODD", "OTHER", "BREAK")
+            asked = kind not in ("ODD", "OTHER", "BREAK") and not kind.startswith("DEVICE")
             takes[plugin] = taken(conform, plugin, name) if asked else SMALL
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrongs = pool.map(lambda row: judge(conform, *row, takes[row[0]]), rows)
@@ -183,13 +235,26 @@ def main():
     while len(rest) > 1 and rest[1].endswith(".def"):
         pairs.append(rest[:2])
         rest = rest[2:]
-    rows = [row for plugin, table in pairs for row in rows_of(plugin, table, rest)]
+    where = ("BOTH", rest.pop(0)) if rest and pairs[0][1].endswith("device.def") else ()
+    rows = [row for plugin, table in pairs for row in rows_of(plugin, table, rest)
+            if not where or row[3] in where]
+    if where and "cannot be used" in conform_run(conform, rows[0][0], rows[0][2], "--cases", "0").stderr:
+        return 77
     if cases:
-        rows = [row for row in rows if row[1] == "GOOD"]
+        rows = [row for row in rows if row[1] in ("GOOD", "DEVICE_GOOD")]
+    elif where and not rest and os.environ.get("HEED_TESTS") != "all":
+        rows = [row for i, row in enumerate(rows)
+                if row[3] == where[1] or row[1] not in [before[1] for before in rows[:i]]]
     elif not rest and os.environ.get("HEED_TESTS") != "all":
         rows = list({verdicts[0]: (plugin, kind, name, when, verdicts)
                      for plugin, kind, name, when, verdicts in reversed(rows)}.values())
     missed = good(conform, rows, cases) if cases else faulty(conform, rows)
+    if where and not cases:
+        wrong = words_wrong(conform, rows[0][0], where[1])
+        if not wrong and where[1] == "CUDA":
+            wrong = driver_wrong(conform, rows[0][0])
+        missed += bool(wrong)
+        print(wrong, end="")
     print(f"{len(rows)} kernels, {missed} missed, {time.monotonic() - start:.1f} s")
     return 1 if missed or not rows else 0
 

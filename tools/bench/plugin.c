@@ -85,9 +85,12 @@ static const heed_allocator allocator = {
 };
 static const heed_logger logger = { .size = sizeof logger, .level = 2, .line = host_line };
 static heed_executor executor = { .size = sizeof executor, .parallel = host_parallel };
+static const heed_host_device no_device = { .size = sizeof no_device };
+
 static const heed_host_api host = {
     .size = sizeof host, .major = HEED_PLUGIN_MAJOR, .minor = HEED_PLUGIN_MINOR,
     .allocator = &allocator, .executor = &executor, .logger = &logger,
+    .device = &no_device,
 };
 
 /* ---- calls of a library ---------------------------------------------------------------- */
@@ -221,6 +224,8 @@ static const char *load(const char *path)
     if (api.major != HEED_PLUGIN_MAJOR || api.size < sizeof api || api.name == NULL ||
         api.query == NULL || api.prepare == NULL || api.run == NULL || api.release == NULL)
         return "its table is not as heed/plugin.h says";
+    if (api.minor > 0 && api.memory != 0 && api.memory != HEED_DEVICE_CPU)
+        return "its arrays lie in memory of a device, which is not measured";
     return NULL;
 }
 

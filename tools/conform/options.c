@@ -103,7 +103,9 @@ static bool claim_parse(void *state, const char *name, const char **wanted)
 
 static const struct command_option rows[] = {
     { .name = "--device", .value = "DEVICE", .at = AT(device),
-      .help = "only this device (default: every usable, exact one)" },
+      .help = "only this device (default: every usable, exact one); with\n"
+              "--plugin opencl:N or cuda:N, in whose memory it wants its arrays\n"
+              "(default N: 0)" },
     { .name = "--op", .value = "OPERATION", .take = op_parse,
       .help = "only this operation, of those named below" },
     { .name = "--cases", .value = "N", .at = AT(cases), .low = 0, .high = 10000000,
@@ -131,8 +133,8 @@ static const struct command_option rows[] = {
     { .name = "--plugin", .value = "FILE", .at = AT(plugin),
       .help = "a kernel of somebody else (heed/plugin.h); cases\n"
               "are drawn from what it takes; with --only, --case, --cases,\n"
-              "--seed, --quiet and the families exact, bits, bound, named and\n"
-              "invariance" },
+              "--seed, --device, --quiet and the families exact, bits, bound,\n"
+              "named and invariance" },
     { .name = "--peer", .value = "COMMAND", .at = AT(peer),
       .help = "a program that computes, in any language; or fd:IN,OUT,\n"
               "descriptors of its answers and questions" },
@@ -151,7 +153,8 @@ static const struct command_option rows[] = {
     { .name = "--timeout", .value = "S", .at = AT(timeout), .low = 1, .high = 86400,
       .help = "seconds that a case may take a plug-in or a peer (default 10)" },
     { .name = "--memory", .value = "MIB", .at = AT(memory), .low = 0, .high = 1 << 20,
-      .help = "memory that a plug-in may have (default 1024; 0: any)" },
+      .help = "memory that a plug-in may have (default 1024; 0: any); of one on a\n"
+              "device only its workspace" },
     { .name = "--shrink", .value = "N", .at = AT(shrink), .low = 0, .high = 10000000,
       .help = "how many failed cases are made smaller (default 5; 0: none)" },
     { .name = "--repro", .value = "DIR", .at = AT(repro),

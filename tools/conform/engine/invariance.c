@@ -190,6 +190,15 @@ const struct property cf_properties[] = {
 };
 const int cf_n_properties = sizeof cf_properties / sizeof *cf_properties;
 
+uint32_t cf_properties_without_workers(void)
+{
+    uint32_t all = 0;
+
+    for (int i = 0; i < cf_n_properties; i++)
+        all |= cf_properties[i].form != threads_form ? 1u << i : 0;
+    return all;
+}
+
 /* ---- a form --------------------------------------------------------------------------------- */
 
 static void form_begin(struct form *f, uint64_t poison)

@@ -57,6 +57,8 @@ struct runner {
 /* Computes the case of the subject and its forms, and fails the verdict where their words differ;
  * counts what was judged. Returns why nothing was, NULL: something was. */
 const char *cf_invariance(const struct subject *, struct runner *);
+/* All properties but `threads`: of who has workers of its own, or none. */
+uint32_t cf_properties_without_workers(void);
 /* The runner of devices. */
 const char *cf_invariance_of_device(const struct subject *);
 /* At the end of a run: a line a property. And which one that was asked for by name was in no case

@@ -6,6 +6,7 @@
  */
 #include "failure.h"
 
+#include "plugin.h"
 #include "repro.h"
 #include "conform/engine/invariance.h"
 #include "conform/engine/shrink.h"
@@ -150,6 +151,8 @@ static void repeat_make(const struct follower *f, const struct told *told, const
     if (o->plugin) {
         buffer_print(b, " --plugin ");
         buffer_shell(b, o->plugin);
+        if (o->device)
+            buffer_print(b, " --device %s", o->device);
         number_print(b, "--timeout", o->timeout, TIMEOUT_DEFAULT);
         number_print(b, "--memory", o->memory, MEMORY_DEFAULT);
     } else if (o->peer) {
@@ -177,7 +180,9 @@ static bool program_due(struct follower *f, const struct told *told, const struc
 {
     const bool whole = f->session->o.shrink == 0 && f->programs < PROGRAMS_WHOLE;
 
-    if (f->session->o.peer || f->session->o.families & FAMILY_INVARIANCE ||
+    const bool on_device = f->session->plugin && f->session->plugin->memory;
+
+    if (f->session->o.peer || on_device || f->session->o.families & FAMILY_INVARIANCE ||
         strcmp(told->what, "case") ||
         !(after->shrunk || whole))
         return false;

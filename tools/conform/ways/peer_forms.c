@@ -51,16 +51,6 @@ static struct job *compute(struct runner *runner, const struct form *f, struct v
     return NULL;
 }
 
-/* The workers of a peer are its own. */
-static uint32_t properties(void)
-{
-    uint32_t all = 0;
-
-    for (int i = 0; i < cf_n_properties; i++)
-        all |= strcmp(cf_properties[i].name, "threads") ? 1u << i : 0;
-    return all;
-}
-
 const char *peer_invariance(struct form_runner *own, struct verdict *v)
 {
     const struct cf_families *const f = cf_op->families;
@@ -71,7 +61,8 @@ const char *peer_invariance(struct form_runner *own, struct verdict *v)
                                .families = FAMILY_INVARIANCE, .v = v };
     const char *skip = NULL;
 
-    own->runner = (struct runner){ .properties = properties(), .claims = true, .dense = true,
+    own->runner = (struct runner){ .properties = cf_properties_without_workers(),
+                                   .claims = true, .dense = true,
                                    .compute = compute, .absent = own->absent };
     if (!problem || (f->answer && !answer))
         cf_fail(v, "no memory");

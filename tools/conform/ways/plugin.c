@@ -57,11 +57,16 @@ static void trials(struct session *session, struct plugin *plugin, struct trial 
 /* Of two runs that differ the properties say more: which of them is broken, and how. */
 static void repeat_explain(struct session *session, const struct cs *c, struct verdict *v)
 {
-    const size_t n = strlen(v->why);
     struct verdict broken = { 0 };
+    size_t n = strlen(v->why);
 
-    if (session->o.quiet || strncmp(v->why, "repeat: second runs", 19) != 0)
+    if (strncmp(v->why, "repeat: second runs", 19) != 0)
         return;
+    if (session->plugin->memory && strstr(v->why, "(nan)"))
+        snprintf(v->why + n, sizeof v->why - n, "; beside arrays one run had NaN");
+    if (session->o.quiet)
+        return;
+    n = strlen(v->why);
     (void)plugin_invariance(session, c, &broken);
     if (broken.failed)
         snprintf(v->why + n, sizeof v->why - n, "; of invariance, %s", broken.why);
@@ -77,8 +82,7 @@ static void case_judge(struct session *session, const struct cs *c, const char *
     plugin->n_said = 0;
     if (session->o.families == FAMILY_INVARIANCE)
         skip = plugin_invariance(session, c, &v);
-    else if (t && plugin_trial_make(&t[0], c, session->reference.device) &&
-        plugin_trial_make(&t[1], c, session->reference.device))
+    else if (t && plugin_trial_make(&t[0], c, plugin) && plugin_trial_make(&t[1], c, plugin))
         trials(session, plugin, &t[0], &t[1], &v);
     else
         cf_fail(&v, "no memory");
@@ -135,6 +139,33 @@ static bool again(struct session *session, const struct cs *c)
 }
 
 /* ---- a run ----------------------------------------------------------------------- */
+
+/* Is there the device whose memory the plug-in wants, and is it the one that was named? Else says
+ * why. */
+static bool device_there(const struct session *session, struct plugin *plugin)
+{
+    const char *const named = session->o.device, *const word = device_word(plugin->copy.memory);
+    const uint32_t kind = named ? device_named(named, &plugin->ordinal) : plugin->copy.memory;
+    struct outcome outcome;
+
+    if (kind != plugin->copy.memory) {
+        fprintf(stderr, "heed-conform: --device: wanted %s%s, as the plug-in does, got %s\n",
+                word ? word : "none", word ? ":N" : "", named);
+        return false;
+    }
+    plugin->memory = kind;
+    if (!kind)
+        return true;
+    outcome = plugin_fork(plugin, NULL, NULL);
+    if (outcome.ending != ENDED || !plugin->copy.device_there) {
+        fprintf(stderr, "heed-conform: --device: %s:%lld cannot be used: %s\n", word,
+                (long long)plugin->ordinal,
+                outcome.ending == ENDED ? plugin->copy.why : "the driver ended the process");
+        return false;
+    }
+    printf("# memory of %s:%lld: %s\n", word, (long long)plugin->ordinal, plugin->copy.why);
+    return true;
+}
 
 /* What the plug-in says of itself. */
 static bool introduce(struct session *session, struct plugin *plugin)
@@ -238,8 +269,11 @@ static int judge_all(struct session *session, const struct cs *c, int argc, char
     follower = follow(session, argc, argv);
     if (!follower)
         return EXIT_FAILED;
-    if (introduce(session, plugin))
+    if (introduce(session, plugin)) {
+        if (!device_there(session, plugin))
+            return follow_end(session, follower) ? EXIT_USAGE : EXIT_FAILED;
         cases_run(session, plugin, c);
+    }
     exit_code = walk_summary(session, "plug-in");
     return follow_end(session, follower) ? exit_code : EXIT_FAILED;
 }
@@ -292,9 +326,11 @@ bool plugin_options_good(const struct options *o)
 {
     const uint32_t goes = FAMILY_EXACT | FAMILY_BITS | FAMILY_BOUND | FAMILY_NAMED |
                           FAMILY_INVARIANCE;
+    int64_t ordinal;
     const char *const why =
-        o->device || o->partial
-            ? "--device and --partial do not go with --plugin: a plug-in may always refuse"
+        o->partial ? "--partial does not go with --plugin: a plug-in may always refuse"
+        : o->device && !device_named(o->device, &ordinal)
+            ? "--device goes with --plugin as opencl:N or cuda:N, in whose memory arrays lie"
         : !(o->families & goes)
             ? "--plugin goes with the families exact, bits, bound, named and invariance"
             : NULL;

@@ -5,9 +5,11 @@
  * answers what the plug-in takes (plugin_ask.c); cases are drawn from that as for a partial device.
  * The parent lays a case out in shared memory (plugin_memory.c), other children load the plug-in
  * and run it (plugin_child.c, plugin_guard.c), and when a child and all that it started are gone
- * (plugin_process.c) the parent judges what it left (plugin_judge.c). The parent never loads the
- * plug-in and computes no answer before. Of what a child can write, the outputs are compared and
- * the rest is only ever a reason to fail.
+ * (plugin_process.c) the parent judges what it left (plugin_judge.c). Where the plug-in wants
+ * memory of a device, the child copies the arrays there and back, guards and all
+ * (plugin_device.c), and the shared memory is their image. The parent opens no driver, never loads
+ * the plug-in and computes no answer before. Of what a child can write, the outputs are compared
+ * and the rest is only ever a reason to fail.
  */
 #ifndef HEED_TOOLS_CONFORM_WAYS_PLUGIN_H
 #define HEED_TOOLS_CONFORM_WAYS_PLUGIN_H
@@ -38,20 +40,23 @@ struct control {
     heed_report report;
     uintptr_t address; /* of a fault */
     bool faulted, memory_short, float_changed, bad_workspace, threads_left;
-    uint32_t numerics, weights;
+    uint32_t numerics, weights, memory;
     char name[96], build[96], why[256];
     char changed[64]; /* what of the process run left otherwise */
+    char device[256]; /* what was wrong on a device; `why`: which it is, or why it is not there */
+    bool device_there;
     struct cs question;
 };
 
 enum { INPUT, OUTPUT, CONSTANT };
 
-/* An array of the case between pages that nobody may touch. */
+/* An array of the case between pages that nobody may touch; or the image of memory of a device, in
+ * which it lies between guards. */
 struct region {
     int role;
     const struct operand *x;
     unsigned char *pages; /* at the beginning of a page; there are `bytes` of them */
-    size_t bytes;
+    size_t bytes, guard;  /* guard: of these at either end that are one */
     unsigned char *origin; /* of element [0,...] */
     int64_t low, high;     /* the elements' bytes beside it */
 };
@@ -60,6 +65,8 @@ struct memory {
     unsigned char *base;
     size_t bytes;
     uint64_t pattern;
+    bool imaged;  /* arrays that run takes are images of memory of a device; */
+    bool nan;     /* its guards hold what is no number */
     bool shifted; /* not flush with a page's beginning, but as far from it as the places say */
     int n;
     struct region region[JOB_OPERANDS];
@@ -75,6 +82,7 @@ struct trial {
     heed_buf at[JOB_PLAN_OPERANDS]; /* in the order of the plan */
     int order[JOB_PLAN_OPERANDS], n_at;
     heed_run run;
+    unsigned char garbage; /* in the workspace before a run */
 };
 
 enum { ENDED, SIGNALLED, EXITED, HUNG, STOPPED, NO_CHILD };
@@ -92,6 +100,8 @@ struct plugin {
     struct control *control;    /* shared with children */
     struct control copy;        /* what the last child left there, with ends to its texts */
     uint32_t numerics, weights;
+    uint32_t memory;     /* kind of device in whose memory operands lie; 0: none */
+    int64_t ordinal;     /* which of these */
     uint32_t width;      /* workers of the executor that the next child finds */
     int64_t hangs;       /* cases that hung, children that query ended */
     int64_t misuses;     /* answers of query that it may not give */
@@ -107,10 +117,10 @@ typedef void plugin_work(const struct plugin *, const heed_kernel_api *, void *a
 
 /* ---- plugin_memory.c ----------------------------------------------------- */
 
-/* The case in memory of the trial. reference: whose plans have the operands in their order. */
-bool plugin_trial_make(struct trial *, const struct cs *, heed_device *reference);
+/* The case in memory of the trial. */
+bool plugin_trial_make(struct trial *, const struct cs *, const struct plugin *);
 /* The same of a job, which stays the caller's. */
-bool plugin_trial_of(struct trial *, struct job *, heed_device *reference);
+bool plugin_trial_of(struct trial *, struct job *, const struct plugin *);
 void plugin_trial_unmap(struct trial *);
 /* Outputs hold what `poison` makes. at_end: the last element of an array touches the page behind
  * it; else the first one the page before. */
@@ -163,6 +173,22 @@ void guard_note(void); /* what must be the same when run has returned */
 const char *guard_changed(void);
 bool guard_threads_left(void);
 bool guard_float(void); /* is the floating-point environment the plain one? */
+
+/* ---- plugin_device.c: in the child ------------------------------------------- */
+
+/* The kind of device that a word like "opencl:1" names, and which of them; 0: it names none. */
+uint32_t device_named(const char *name, int64_t *ordinal);
+const char *device_word(uint32_t kind);
+/* Opens the device that the plug-in wants. control->why says which it is, or why there is none. */
+bool device_open(const struct plugin *, heed_host_device *);
+/* Arrays and workspace in its memory, as t->at and t->run then say. false: no workspace; else
+ * control->device may have a reason. */
+bool device_make(struct trial *, const heed_plan_props *);
+/* A run of the plug-in on the arrays as the images have them. */
+heed_status device_run(struct trial *, const heed_kernel_api *, void *state);
+/* The images are what the device has now. Once more, when the plug-in may do nothing any more. */
+void device_fetch(struct trial *);
+void device_fetch_again(struct trial *);
 
 /* ---- plugin_ask.c -------------------------------------------------------- */
 

@@ -51,6 +51,8 @@ static heed_executor host_executor = { .size = sizeof(heed_executor),
                                        .context = &host_workers,
                                        .parallel = workers_parallel };
 
+static heed_host_device host_device = { .size = sizeof host_device };
+
 static const heed_host_api host = {
     .size = sizeof host,
     .major = HEED_PLUGIN_MAJOR,
@@ -60,12 +62,21 @@ static const heed_host_api host = {
                                           .free = host_free },
     .executor = &host_executor,
     .logger = &(const heed_logger){ .size = sizeof(heed_logger), .level = 2, .line = host_line },
+    .device = &host_device,
 };
 
 /* A plug-in of the first version rounds none. */
 static uint32_t weights_of(const heed_kernel_api *api)
 {
     return api->size < sizeof *api || api->weights == HEED_F32 ? 0 : api->weights;
+}
+
+/* 0: the host's. What was reserved before the first minor version says nothing. */
+static uint32_t memory_of(const heed_kernel_api *api)
+{
+    return api->size < sizeof *api || api->minor < 1 || api->memory == HEED_DEVICE_CPU
+               ? 0
+               : api->memory;
 }
 
 static bool api_good(const heed_kernel_api *api, struct control *control)
@@ -81,6 +92,8 @@ static bool api_good(const heed_kernel_api *api, struct control *control)
                        : weights_of(api) > HEED_BF16 ||
                                (weights_of(api) && api->numerics == HEED_NUMERICS_EXACT)
                            ? "it rounds weights as no claim has it"
+                       : memory_of(api) && !device_word(memory_of(api))
+                           ? "it wants memory of a kind of device that there is not"
                            : NULL;
 
     snprintf(control->why, sizeof control->why, "%s", what ? what : "");
@@ -110,6 +123,7 @@ static bool load(const struct plugin *plugin, heed_kernel_api *api)
         return false;
     control->numerics = api->numerics;
     control->weights = weights_of(api);
+    control->memory = memory_of(api);
     snprintf(control->name, sizeof control->name, "%s", api->name);
     snprintf(control->build, sizeof control->build, "%s", api->build ? api->build : "");
     return true;
@@ -130,7 +144,7 @@ heed_status plugin_ask(const struct plugin *plugin, const heed_kernel_api *api,
     return control->status;
 }
 
-/* Garbage, behind which a page ends. */
+/* Behind it a page ends. */
 static bool workspace_make(struct trial *t, const heed_plan_props *props)
 {
     const uint64_t align = props->workspace_align ? props->workspace_align : 1,
@@ -138,18 +152,29 @@ static bool workspace_make(struct trial *t, const heed_plan_props *props)
     const uint64_t room = (size + align + page - 1) / page * page;
     unsigned char *at;
 
+    if (size && ((align & (align - 1)) || size > UINT64_C(1) << 40 || align > UINT64_C(1) << 30))
+        return false;
+    if (t->memory.imaged)
+        return device_make(t, props);
     if (size == 0)
         return true;
-    if ((align & (align - 1)) || size > UINT64_C(1) << 40 || align > UINT64_C(1) << 30)
-        return false;
     at = mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED || mprotect(at + room, page, PROT_NONE))
         return false;
-    memset(at, 0xa5, room);
     at += room - size;
     at -= (uintptr_t)at % align;
     t->run = (heed_run){ .workspace = { at, 0 }, .workspace_size = size };
     return true;
+}
+
+/* In the workspace of a run there is garbage. */
+static heed_status run_once(struct trial *t, const heed_kernel_api *api, void *state)
+{
+    if (t->memory.imaged)
+        return device_run(t, api, state);
+    if (t->run.workspace_size)
+        memset(t->run.workspace.handle, t->garbage, (size_t)t->run.workspace_size);
+    return api->run(state, t->at, (uint32_t)t->n_at, &t->run);
 }
 
 /* The last run is the one that is judged. What a run on other data in the same places leaves must
@@ -161,20 +186,20 @@ static heed_status compute(struct trial *t, const heed_kernel_api *api, void *st
 
     host_workers.order = how ? how->order : t->again ? WORKERS_FIRST_FIRST : WORKERS_LAST_FIRST;
     host_workers.seed = how ? how->poison : 0;
+    t->garbage = 0xa5;
     if (t->again) {
         if (!plugin_memory_rows(&t->memory, true))
             _exit(1);
-        status = api->run(state, t->at, (uint32_t)t->n_at, &t->run);
+        status = run_once(t, api, state);
         if (status != HEED_OK)
             return status;
         if (!plugin_memory_rows(&t->memory, false))
             _exit(1);
-        if (t->run.workspace_size)
-            memset(t->run.workspace.handle, 0x5a, (size_t)t->run.workspace_size);
+        t->garbage = 0x5a;
         plugin_memory_refill(&t->memory);
         host_workers.order = how ? how->order : WORKERS_TOGETHER;
     }
-    return api->run(state, t->at, (uint32_t)t->n_at, &t->run);
+    return run_once(t, api, state);
 }
 
 /* A kernel that keeps a pointer to them finds nonsense. */
@@ -211,18 +236,23 @@ void plugin_compute(const struct plugin *plugin, const heed_kernel_api *api, voi
         return;
     descriptor_spoil(t);
     control->bad_workspace = !workspace_make(t, &props);
-    if (control->bad_workspace)
+    if (control->bad_workspace || control->device[0])
         return;
     control->stage = STAGE_RUN;
     control->status = compute(t, api, state);
+    if (t->memory.imaged)
+        device_fetch(t);
     traces_note(control);
     plugin_memory_allow(&t->memory, OUTPUT, PROT_READ); /* final from now on */
     if (control->status != HEED_OK)
         return;
     control->stage = STAGE_RELEASE;
     api->release(state);
+    if (t->memory.imaged)
+        device_fetch_again(t);
     traces_note(control);
-    control->threads_left = guard_threads_left();
+    /* A driver has threads of its own. */
+    control->threads_left = !t->memory.imaged && guard_threads_left();
     control->stage = STAGE_END;
 }
 
@@ -245,6 +275,8 @@ void plugin_child(const struct plugin *plugin, plugin_work *work, void *arg)
     guard_faults(plugin);
     workers_set(plugin);
     if (!load(plugin, &api))
+        return;
+    if (plugin->memory && !device_open(plugin, &host_device))
         return;
     guard_faults(plugin); /* loading may have put other handlers there */
     guard_note();

@@ -42,7 +42,7 @@ static bool ran(const struct plugin_runner *own, const struct form *f, struct jo
     struct outcome outcome;
     struct trial t;
 
-    if (!plugin_trial_of(&t, job, own->session->reference.device)) {
+    if (!plugin_trial_of(&t, job, plugin)) {
         cf_fail(v, "no memory");
         plugin_trial_unmap(&t);
         return false;
@@ -82,7 +82,9 @@ const char *plugin_invariance(struct session *session, const struct cs *c, struc
     const struct cf_families *const f = cf_op->families;
     void *const problem = f->problem(c, true);
     void *const answer = problem && f->answer ? f->answer(problem) : NULL;
-    struct plugin_runner own = { { .compute = compute, .claims = true, .properties = UINT32_MAX },
+    const uint32_t properties =
+        session->plugin->memory ? cf_properties_without_workers() : UINT32_MAX;
+    struct plugin_runner own = { { .compute = compute, .claims = true, .properties = properties },
                                  session };
     const struct subject s = { .session = session, .op = cf_op, .problem = problem,
                                .answer = answer, .seed = c->seed, .families = FAMILY_INVARIANCE,

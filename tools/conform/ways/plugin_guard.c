@@ -62,10 +62,10 @@ void guard_limits(const struct plugin *plugin, const struct child *child)
         alarm((unsigned)plugin->seconds + 5); /* where the parent is gone */
         setrlimit(RLIMIT_CPU, &(struct rlimit){ seconds, seconds });
     }
-    if (plugin->mebibytes) {
+    if (plugin->mebibytes && !plugin->memory) /* drivers map what their devices have */
         setrlimit(RLIMIT_AS, &(struct rlimit){ space, space });
+    if (plugin->mebibytes)
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){ most, most });
-    }
     files_set(child);
 }
 

@@ -57,6 +57,14 @@ static void signal_judge(const struct control *control, const struct trial *t, i
         fault_judge(control, t, how, v);
 }
 
+/* No mistake in the answer, but a failure all the same. */
+static bool of_vendor(const struct control *control)
+{
+    return control->memory && (control->status == HEED_E_DEVICE ||
+                               (control->status == HEED_E_KERNEL_BUILD &&
+                                control->stage == STAGE_PREPARE));
+}
+
 static void status_judge(const struct control *control, struct verdict *v)
 {
     if (control->stage <= STAGE_ENTRY && !control->why[0])
@@ -73,8 +81,9 @@ static void status_judge(const struct control *control, struct verdict *v)
     else if (control->status == HEED_E_NOMEM && control->stage != STAGE_QUERY)
         cf_fail(v, "memory: %s answers HEED_E_NOMEM", stages[control->stage]);
     else if (control->stage != STAGE_QUERY || control->status != HEED_E_UNSUPPORTED)
-        cf_fail(v, "status: %s answers %s (%d), which it may not", stages[control->stage],
-                heed_status_name(control->status), (int)control->status);
+        cf_fail(v, "status: %s answers %s (%d)%s", stages[control->stage],
+                heed_status_name(control->status), (int)control->status,
+                of_vendor(control) ? "" : ", which it may not");
 }
 
 void plugin_judge_end(const struct plugin *plugin, const struct trial *t,
@@ -104,7 +113,9 @@ void plugin_judge_end(const struct plugin *plugin, const struct trial *t,
                 stages[control->stage]);
         break;
     case ENDED:
-        if (control->stage != STAGE_END)
+        if (control->device[0])
+            cf_fail(v, "%s", control->device);
+        else if (control->stage != STAGE_END)
             status_judge(control, v);
         break;
     }

@@ -83,6 +83,7 @@ static void control_copy(struct plugin *plugin, const struct control *control)
     memcpy(copy, control, sizeof *copy);
     copy->stage = copy->stage < 0 || copy->stage > STAGE_END ? STAGE_LOAD : copy->stage;
     copy->name[sizeof copy->name - 1] = copy->build[sizeof copy->build - 1] = '\0';
+    copy->device[sizeof copy->device - 1] = '\0';
     copy->why[sizeof copy->why - 1] = copy->changed[sizeof copy->changed - 1] = '\0';
     copy->report.field[sizeof copy->report.field - 1] = '\0';
     copy->report.message[sizeof copy->report.message - 1] = '\0';
