@@ -473,10 +473,13 @@ def of_unseen(kernel, failure):
 
 def break_written(kernel, name, failures, folder):
     """The first failure that a program shows; what is told of it."""
-    for failure in failures:
-        reason = failure.shrunk_reason or failure.reason
-        line = failure.shrunk or failure.line
+    tries = [(line, reason) for failure in failures
+             for line, reason in ((failure.shrunk, failure.shrunk_reason),
+                                  (failure.line, failure.reason)) if line]
+    for line, reason in tries:
         one = name in ("bound", "bits", "blank", "unseen")
+        if one and not WHERE.search(reason):
+            continue
         given = case_of(line, kernel.masks and not one)
         if not kernel.masks:
             given["mask"] = None
