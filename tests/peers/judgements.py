@@ -88,6 +88,8 @@ class Kernel:
 
     def refuse(self, case, *more):
         case.takes(*self.needs, *more)
+        if any(getattr(case, x).dtype != {"f32": "f4", "f16": "f2"}[self.kind] for x in "qkv"):
+            raise heed.Refused("dtype", "that of the row alone: a smaller case may have another")
         if getattr(self.module, "SCALE_ABOVE_0", False) and case.scale <= 0:
             raise heed.Refused("scale", "it must be greater than 0")
         if case.d % getattr(self.module, "MULTIPLE", 1):
@@ -453,6 +455,26 @@ def value_program(kernel, name, given, reason, comment):
                    call + end, comment)
 
 
+def drawn_program(kernel, given, comment):
+    """For bits, where a case has too many numbers to write down: some that NumPy draws, and the
+    word of heed's reference."""
+    if given["mask"] is not None:
+        return None
+    for seed in range(SEEDS):
+        one = drawn(given, seed)
+        word = f"u{one['q'].itemsize}"
+        wanted = heed.attention(one["q"], one["k"], one["v"], scale=one["scale"], device="reference")
+        other = np.argwhere(kernel.call(one).view(word) != wanted.view(word))
+        if len(other):
+            at = tuple(map(int, other[0]))
+            end = (f"o = attention(q, k, v, scale{more_text(kernel)})\n"
+                   f'got = o[{", ".join(map(str, at))}].view("{word}")\n'
+                   f'print(f"{{got:#x}}, the reference {wanted.view(word)[at]:#x}")\n'
+                   f"raise SystemExit(bool(got == {wanted.view(word)[at]:#x}))")
+            return program(kernel, "bits", drawn_text(one, seed), one["scale"], end, comment)
+    return None
+
+
 def of_unseen(kernel, failure):
     """Is the row finite when the keys that it does not see are 0? Else its NaN has other reasons."""
     for line, reason in ((failure.shrunk, failure.shrunk_reason), (failure.line, failure.reason)):
@@ -484,7 +506,10 @@ def break_written(kernel, name, failures, folder):
         if not kernel.masks:
             given["mask"] = None
         make = value_program if one else pair_program
-        made = make(kernel, name, given, reason, f"{kernel.name} {kernel.kind}, {name}: {line}")
+        comment = f"{kernel.name} {kernel.kind}, {name}: {line}"
+        made = make(kernel, name, given, reason, comment)
+        if name == "bits" and (made is None or made[1] > LINES):
+            made = drawn_program(kernel, given, comment)
         if made is None or made[1] > LINES:
             continue
         path = folder / f"{kernel.name}-{kernel.kind}-{name}.py"

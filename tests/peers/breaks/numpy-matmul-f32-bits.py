@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
 # scripts/judge-peers wrote this. Exit status 0: the break shows; 1: it does not.
-# numpy-matmul f32, bits: op=attn batch=1 h=1 nq=1 d=1 dv=1 s0.nk=1 seed=2
+# numpy-matmul f32, bits: op=attn batch=1 h=1 nq=1 d=3 dv=2 s0.nk=1 seed=1
 import numpy as np
 
 
@@ -17,10 +17,10 @@ def attention(q, k, v, scale, mask=None, product="matmul"):
     return o / p.sum(3, keepdims=True)
 
 
-q = np.array([0x3f43c3c0], "u4").view("f4").reshape(1, 1, 1, 1)
-k = np.array([0x3eef2280], "u4").view("f4").reshape(1, 1, 1, 1)
-v = np.array([0x3fd8f040], "u4").view("f4").reshape(1, 1, 1, 1)
-o = attention(q, k, v, 1.0, product="matmul")
-got = o[0, 0, 0, 0].view("u4")
-print(f"{got:#x}, the reference 0x3fd8f041")
-raise SystemExit(bool(got == 0x3fd8f041))
+q = np.array([0xbfe6a300, 0x3fb044a0, 0xbfe4b820], "u4").view("f4").reshape(1, 1, 1, 3)
+k = np.array([0xbfec8500, 0xbee94480, 0xbe761900], "u4").view("f4").reshape(1, 1, 1, 3)
+v = np.array([0x3ec3f480, 0xbfdfcca0], "u4").view("f4").reshape(1, 1, 1, 2)
+o = attention(q, k, v, 0.5773502691896258, product="matmul")
+got = o[0, 0, 0, 1].view("u4")
+print(f"{got:#x}, the reference 0xbfdfcc9f")
+raise SystemExit(bool(got == 0xbfdfcc9f))

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
 # scripts/judge-peers wrote this. Exit status 0: the break shows; 1: it does not.
-# transformers-llama-eager f32, bits: op=attn batch=1 h=1 nq=1 d=1 dv=1 s0.nk=1 seed=2
+# transformers-llama-eager f32, bits: op=attn batch=1 h=1 nq=1 d=1 dv=1 s0.nk=2 seed=1
 import numpy as np
 import types
 
@@ -20,10 +20,10 @@ def attention(q, k, v, scale, mask=None, threads=1):
     return o.transpose(1, 2).numpy()
 
 
-q = np.array([0x3f43c3c0], "u4").view("f4").reshape(1, 1, 1, 1)
-k = np.array([0x3eef2280], "u4").view("f4").reshape(1, 1, 1, 1)
-v = np.array([0x3fd8f040], "u4").view("f4").reshape(1, 1, 1, 1)
+q = np.array([0xbfe6a300], "u4").view("f4").reshape(1, 1, 1, 1)
+k = np.array([0xbfec8500, 0xbf9294e0], "u4").view("f4").reshape(1, 1, 2, 1)
+v = np.array([0x3ec3f480, 0x3f572e00], "u4").view("f4").reshape(1, 1, 2, 1)
 o = attention(q, k, v, 1.0)
 got = o[0, 0, 0, 0].view("u4")
-print(f"{got:#x}, the reference 0x3fd8f041")
-raise SystemExit(bool(got == 0x3fd8f041))
+print(f"{got:#x}, the reference 0x3ef7822d")
+raise SystemExit(bool(got == 0x3ef7822d))

@@ -21,4 +21,4 @@ TAKES = ("mask", "grouped")
 DENSE = True
 COMPILES = 6
 KERNELS = {"jax-xla": {}}
-TYPES = ("f32", "f16")
+TYPES = ("f32",)  # XLA on the processor has no products of f16 for some shapes
