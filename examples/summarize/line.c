@@ -196,7 +196,8 @@ size_t line_number(const char *begin, const char *end)
         c++;
     if (c == begin || c + 1 >= end || (*c != '.' && *c != ')') || c[1] != ' ')
         return 0;
-    return (size_t)(line_skip_space(c + 1, end) - begin);
+    c = line_skip_space(c + 1, end);
+    return c < end ? (size_t)(c - begin) : 0; /* with nothing behind it, it is what the line says */
 }
 
 /* ---- times ----------------------------------------------------------------- */
