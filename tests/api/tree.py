@@ -28,7 +28,7 @@ C_STANDARD = {
     "string.h", "tgmath.h", "threads.h", "time.h", "uchar.h", "wchar.h", "wctype.h",
 }
 PUBLIC = r"include/heed/.*"
-WAIST = r"lib/((backend|plan|spans|form)|types/types|core/(alloc|error|compiler|interop))\.h"
+WAIST = r"lib/((backend|plan|spans|form)|types/types|core/(alloc|error|compiler|interop|os))\.h"
 DIALECT = r"backends/kernels/(dialect/dialect(_\w+)?|simd/\w+)\.h"
 # Made by the build.
 MADE = {"backends/host_kernels.h", "reproduction.h"}
