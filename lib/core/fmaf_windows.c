@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * fmaf() of IEEE 754, in place of mingw-w64's, which adds in the x87's 64 bits and rounds that again.
- * The product of two floats is a double. The sum of doubles is rounded to odd: to the neighbour whose
- * last bit is 1, where it is none itself, so that rounding it to a float is as if nothing had been
- * rounded before (Boldo and Melquiond 2008, Emulation of FMA and correctly rounded sums).
+ * fmaf() of IEEE 754, in place of mingw-w64's, which adds in the x87's 64 bits and rounds that
+ * again. The product of two floats is a double. Its sum with the third is rounded to odd: to the
+ * neighbour whose last bit is 1, where it is no double itself, so that rounding it to a float is as
+ * if nothing had been rounded before (Boldo and Melquiond 2008, Emulation of FMA and correctly
+ * rounded sums).
  */
 #include <math.h>
 #include <stdint.h>
