@@ -41,7 +41,7 @@ void streams_keep(void)
         if (_fileno(streams[i]) >= 0)
             _setmode(_fileno(streams[i]), _O_BINARY);
     }
-    _set_fmode(_O_BINARY);
+    _fmode = _O_BINARY;
 }
 
 /* ---- the terminal ------------------------------------------------------------- */
