@@ -18,7 +18,8 @@
 
 #define NAME(result, member, symbol, arguments) symbol,
 static const char *const files[] = {
-    "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so", NULL,
+    "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so",
+    "cublasLt64_13.dll", "cublasLt64_12.dll", "cublasLt64_11.dll", NULL,
 };
 static const char *const names[] = { HEED_CUBLASLT_FUNCTIONS(NAME) };
 #undef NAME

@@ -12,7 +12,8 @@
 static const char *const driver_files[] = { "libcuda.so.1", "libcuda.so", "nvcuda.dll", NULL };
 static const char *const driver_names[] = { HEED_CUDA_DRIVER(NAME) HEED_CUDA_OPTIONAL(NAME) };
 static const char *const nvrtc_files[] = {
-    "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so", NULL,
+    "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
+    "nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll", NULL,
 };
 static const char *const nvrtc_names[] = { HEED_CUDA_NVRTC(NAME) };
 

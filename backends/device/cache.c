@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FORMAT = 1, PATH_BYTES = 1024, NAME_BYTES = 64 };
+enum { PATH_BYTES = 1024, NAME_BYTES = 64 };
 #define CONTENTS_MAX (UINT64_C(1) << 28)
 
 static const char magic[HEED_CACHE_AT_FORMAT] = { 'h', 'e', 'e', 'd', 'k', 'r', 'n', '\n' };
@@ -54,22 +54,12 @@ static void fill_header(uint8_t header[HEED_CACHE_HEADER], const uint8_t *key,
     struct heed_hash hash;
 
     memcpy(header, magic, sizeof(magic));
-    put_number(header + HEED_CACHE_AT_FORMAT, FORMAT);
+    put_number(header + HEED_CACHE_AT_FORMAT, HEED_CACHE_FORMAT);
     put_number(header + HEED_CACHE_AT_BYTES, bytes);
     memcpy(header + HEED_CACHE_AT_KEY, key, HEED_HASH_BYTES);
     heed_hash_init(&hash);
     heed_hash_add(&hash, contents, bytes);
     heed_hash_finish(&hash, header + HEED_CACHE_AT_DIGEST);
-}
-
-void heed_cache_key(struct heed_hash *hash)
-{
-    char text[64];
-
-    heed_hash_init(hash);
-    snprintf(text, sizeof(text), "heed %d.%d.%d, cache %d", HEED_VERSION_MAJOR, HEED_VERSION_MINOR,
-             HEED_VERSION_PATCH, FORMAT);
-    heed_hash_add_text(hash, text);
 }
 
 bool heed_cache_wanted(const struct heed_services *services)

@@ -4,13 +4,16 @@
  * Compiled kernels on disk, in services->cache_dir: one file per key. What is not exactly as it was
  * written (cut short, changed, another's) is as good as absent. A cache that cannot be read or
  * written is no error: level 3 of the log says so. Where another user owns the folder, or may write
- * to it, nothing is read or written there: level 2 says so, once a runtime.
+ * to it, nothing is read or written there: level 2 says so, once a runtime. Where that cannot be
+ * asked (absent/cache_none.c) nothing is kept.
  */
 #ifndef HEED_BACKENDS_DEVICE_CACHE_H
 #define HEED_BACKENDS_DEVICE_CACHE_H
 
 #include "../../lib/backend.h"
 #include "hash.h"
+
+enum { HEED_CACHE_FORMAT = 1 };
 
 /* A file is this header and `bytes` bytes of contents, all numbers little-endian:
  * magic, format, bytes, key, SHA-256 of the contents. */

@@ -5,9 +5,9 @@
  */
 #include "library.h"
 
+#include "lib/core/os.h"
 #include "process.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -18,11 +18,11 @@ static bool fill(const struct heed_library *library, void *opened)
     char *to = library->table;
 
     for (size_t i = 0; i + library->n_optional < library->n_names; i++) {
-        if (dlsym(opened, library->names[i]) == NULL)
+        if (heed_os_library_symbol(opened, library->names[i]) == NULL)
             return false;
     }
     for (size_t i = 0; i < library->n_names; i++) {
-        void *const function = dlsym(opened, library->names[i]);
+        void *const function = heed_os_library_symbol(opened, library->names[i]);
 
         memcpy(to + i * sizeof(function), &function, sizeof(function));
     }
@@ -32,7 +32,7 @@ static bool fill(const struct heed_library *library, void *opened)
 /* Takes the file, if it opens and has all; whether it is also the right one. */
 static bool take(struct heed_library *library, const char *file)
 {
-    void *const opened = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    void *const opened = heed_os_library_open(file);
 
     if (opened == NULL)
         return false;
@@ -41,7 +41,7 @@ static bool take(struct heed_library *library, const char *file)
         library->reason = NULL;
         return library->suits == NULL || library->suits(library->table) != 0;
     }
-    dlclose(opened);
+    heed_os_library_close(opened);
     if (library->api == NULL)
         library->reason = library->too_old;
     return false;

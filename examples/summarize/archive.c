@@ -4,7 +4,6 @@
  * Entries of ZIP archives, by libzip. What is unpacked is counted against the size of the file, so
  * that a small file cannot become gigabytes.
  */
-#define _GNU_SOURCE                /* memmem */
 #include "package.h"
 
 #include <stdlib.h>
@@ -145,7 +144,17 @@ static bool is_zip(const struct source *source)
 
 static bool has(const char *begin, size_t size, const char *text)
 {
-    return memmem(begin, size, text, strlen(text));
+    const size_t length = strlen(text);
+
+    while (size >= length) {
+        const char *const found = memchr(begin, text[0], size - length + 1);
+
+        if (!found || memcmp(found, text, length) == 0)
+            return found;
+        size -= (size_t)(found + 1 - begin);
+        begin = found + 1;
+    }
+    return false;
 }
 
 bool zip_mentions(const struct source *source, const char *text)

@@ -5,10 +5,8 @@
  * Windows-1252, which is Latin-1 with marks where that has controls. What is no text at all is
  * refused, with the name of a program that makes text of it.
  */
-#define _POSIX_C_SOURCE 200809L    /* iconv */
 #include "read.h"
 
-#include <iconv.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,32 +202,9 @@ size_t encoding_origin(enum encoding encoding, const char *bytes, size_t size, s
 
 /* ---- character sets by name ------------------------------------------------ */
 
-/* Bytes that are not of the set become U+FFFD. */
-static char *convert(iconv_t set, const char *bytes, size_t size, size_t *length)
-{
-    const size_t capacity = size * 4 + 16;
-    char *const text = malloc(capacity);
-    char *in = (char *)(uintptr_t)bytes, *out = text;
-    size_t in_left = size, out_left = capacity - 8;
-
-    while (text && in_left > 0) {
-        if (iconv(set, &in, &in_left, &out, &out_left) != (size_t)-1 || in_left == 0)
-            break;
-        if (out_left < 8)
-            break;
-        out += utf8_put(UTF8_BAD, out);
-        out_left -= 3;
-        in++;
-        in_left--;
-    }
-    *length = text ? (size_t)(out - text) : 0;
-    return text;
-}
-
 char *encoding_convert(const char *charset, const char *bytes, size_t size, size_t *length)
 {
     const enum encoding found = encoding_find(bytes, size);
-    iconv_t set;
     char *text;
 
     if (!*charset || found == ENCODING_UTF16LE || found == ENCODING_UTF16BE ||
@@ -239,10 +214,7 @@ char *encoding_convert(const char *charset, const char *bytes, size_t size, size
     if (line_has(charset, charset + strlen(charset), "iso-8859-1") &&
         strlen(charset) == strlen("iso-8859-1"))
         return encoding_decode(ENCODING_LATIN1, bytes, size, length);
-    set = iconv_open("UTF-8", charset);
-    if (set == (iconv_t)-1)
+    if (!encoding_by_name(charset, bytes, size, &text, length))
         return encoding_decode(found, bytes, size, length);
-    text = convert(set, bytes, size, length);
-    iconv_close(set);
     return text;
 }

@@ -14,26 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool failed(struct failure *why, const char *reason)
-{
-    snprintf(why->text, sizeof(why->text), "cannot write the page: %s", reason);
-    return false;
-}
-
-/* Writes and closes. */
-static bool put(FILE *to, const struct report *r, struct failure *why)
-{
-    const bool good = output_html(to, r);
-    const bool written = fflush(to) == 0 && !ferror(to);
-    const int reason = errno;
-
-    if (fclose(to) != 0 && written)
-        return failed(why, strerror(errno));
-    if (!good)
-        return failed(why, "not enough memory");
-    return written || failed(why, strerror(reason));
-}
-
 /* The modes that a new file gets. */
 static mode_t usual_mode(void)
 {
@@ -92,19 +72,19 @@ static bool replace(const char *target, char *beside, size_t size, mode_t mode,
     snprintf(beside, size, "%s.XXXXXX", target);
     fd = mkstemp(beside);
     if (fd < 0)
-        return failed(why, strerror(errno));
+        return output_html_failed(why, strerror(errno));
     unfinished = beside;
     catch_signals(before);
     to = fchmod(fd, mode) == 0 ? fdopen(fd, "wb") : NULL;
     if (!to) {
-        failed(why, strerror(errno));
+        output_html_failed(why, strerror(errno));
         close(fd);
         good = false;
     } else {
-        good = put(to, r, why);
+        good = output_html_close(to, r, why);
     }
     if (good && rename(beside, target) != 0)
-        good = failed(why, strerror(errno));
+        good = output_html_failed(why, strerror(errno));
     if (!good)
         unlink(beside);
     release_signals(before);
@@ -152,21 +132,21 @@ bool output_html_file(const char *file, const struct report *r, struct failure *
 
     if (exists && is_read(r->inputs, &there)) {
         why->usage = true;
-        return failed(why, "it is the file that is read");
+        return output_html_failed(why, "it is the file that is read");
     }
     if (!is_replaced(file, exists, &there)) {
         FILE *const to = fopen(file, "wb");
 
-        return to ? put(to, r, why) : failed(why, strerror(errno));
+        return to ? output_html_close(to, r, why) : output_html_failed(why, strerror(errno));
     }
     target = exists ? realpath(file, NULL) : NULL;
     if (exists && !target)
-        return failed(why, strerror(errno));
+        return output_html_failed(why, strerror(errno));
     size = strlen(target ? target : file) + 8;
     beside = malloc(size);
     good = beside ? replace(target ? target : file, beside, size,
                             exists ? there.st_mode & 0777 : usual_mode(), r, why)
-                  : failed(why, "not enough memory");
+                  : output_html_failed(why, "not enough memory");
     free(beside);
     free(target);
     return good;

@@ -6,15 +6,13 @@
  * heed's tree meson builds it; anywhere else, against an installed heed:
  * cc -std=c17 -O2 *.c -o heed-summarize $(pkg-config --cflags --libs heed) -lm
  */
-#define _POSIX_C_SOURCE 200809L    /* fcntl */
 #include "abstract.h"
 #include "progress.h"
+#include "system.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- reading ------------------------------------------------------------- */
 
@@ -371,26 +369,12 @@ static int summarize_each(const struct options *o)
     return status;
 }
 
-/* A file that took the number of a closed standard stream would get what is printed there. What
- * stands for such a stream is open for the other direction, so that its use fails as before. */
-static void keep_streams(void)
-{
-    static const int ways[] = {
-        [STDIN_FILENO] = O_WRONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_RDONLY
-    };
-
-    for (int i = 0; i < (int)(sizeof(ways) / sizeof(*ways)); i++) {
-        if (fcntl(i, F_GETFD) < 0 && open("/dev/null", ways[i]) < 0)  /* takes the first number */
-            return;
-    }
-}
-
 int main(int argc, char **argv)
 {
     struct options o;
     int status;
 
-    keep_streams();
+    system_streams();
     if (!options_read(&o, argc, argv, &status))
         return status;
     return o.each ? summarize_each(&o) : summarize(&o, o.files, o.n_files, false);

@@ -5,17 +5,14 @@
  * terminal, and cleared by spaces, which every terminal knows. A signal that ends the program
  * clears it and then ends the program as if nobody had caught it, so that shells see Ctrl-C.
  */
-#define _POSIX_C_SOURCE 200809L    /* isatty, sigaction, clock_gettime */
 #include "progress.h"
+
+#include "system.h"
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
     BAR_CELLS = 24,
@@ -48,46 +45,17 @@ static struct {
 
 static volatile sig_atomic_t shown;        /* columns that are to be cleared */
 
-static double now(void)
-{
-    struct timespec t = { 0 };
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- the end ----------------------------------------------------------------- */
 
-/* Safe within a signal: write() and no more. */
+/* Safe within a signal: system_draw() and no more. */
 void progress_clear(void)
 {
     static const char spaces[] =
         "\r                                                                               \r";
 
-    if (shown > 0) {
-        ssize_t put = write(STDERR_FILENO, spaces, (size_t)shown + 1 + TYPED);
-
-        put = put < 0 ? put : write(STDERR_FILENO, "\r", 1);
-        (void)put;
-    }
+    if (shown > 0 && system_draw(spaces, (size_t)shown + 1 + TYPED))
+        system_draw("\r", 1);
     shown = 0;
-}
-
-/* The handler is gone when it is called: the signal takes its course. */
-static void end_by(int signal)
-{
-    progress_clear();
-    raise(signal);
-}
-
-/* Not where somebody has the program ignore the signal. */
-static void catch_signal(int number)
-{
-    const struct sigaction ours = { .sa_handler = end_by, .sa_flags = (int)SA_RESETHAND };
-    struct sigaction theirs;
-
-    if (sigaction(number, NULL, &theirs) == 0 && theirs.sa_handler == SIG_DFL)
-        sigaction(number, &ours, NULL);
 }
 
 void progress_end(void)
@@ -98,30 +66,21 @@ void progress_end(void)
 
 /* ---- the line ------------------------------------------------------------------ */
 
-/* Columns that the line may have: in the last one some terminals go on below. 0: none is shown. */
-static int columns_of_terminal(void)
+/* Columns that the line may have; 0: none is shown. */
+static int columns_of_line(void)
 {
-    const char *const term = getenv("TERM");
-    int columns = MOST_COLUMNS;
-#ifdef TIOCGWINSZ
-    struct winsize size;
+    const int columns = system_columns() - TYPED;
 
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 &&
-        size.ws_col - 1 - TYPED < columns)
-        columns = size.ws_col - 1 - TYPED;
-#endif
-    return term && *term && strcmp(term, "dumb") != 0 && columns > 0 ? columns : 0;
+    return columns <= 0 ? 0 : columns < MOST_COLUMNS ? columns : MOST_COLUMNS;
 }
 
 void progress_begin(void)
 {
-    bar.columns = columns_of_terminal();
-    bar.on = bar.columns > 0 && isatty(STDERR_FILENO) != 0;
-    bar.begin = bar.entered = now();
-    if (!bar.on)
-        return;
-    catch_signal(SIGINT);
-    catch_signal(SIGTERM);
+    bar.columns = columns_of_line();
+    bar.on = bar.columns > 0;
+    bar.begin = bar.entered = system_clock();
+    if (bar.on)
+        system_at_end(progress_clear);
 }
 
 /* Speed and what is left, of a part of the phase that is done, in `seconds`. */
@@ -142,7 +101,7 @@ static void put(char *line, int n)
         n = bar.columns + 1;
     if (n - 1 > shown)
         shown = n - 1;
-    if (write(STDERR_FILENO, line, (size_t)n) < 0)
+    if (!system_draw(line, (size_t)n))
         bar.on = false;
 }
 
@@ -167,7 +126,7 @@ static void draw(double part, double at)
 
 void progress_enter(enum progress_phase phase)
 {
-    const double at = now();
+    const double at = system_clock();
 
     bar.phase = phase;
     bar.entered = at;
@@ -182,7 +141,7 @@ void progress_words(int64_t words)
 
 void progress_show(void *context, int64_t done, int64_t all)
 {
-    const double at = now();
+    const double at = system_clock();
 
     (void)context;
     if (bar.on && at - bar.begin >= first_after && at - bar.drawn >= next_after)

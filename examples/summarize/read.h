@@ -105,6 +105,9 @@ size_t encoding_origin(enum encoding encoding, const char *bytes, size_t size, s
 
 /* Text of a named character set in UTF-8, like encoding_decode(); an unknown one is found. */
 char *encoding_convert(const char *charset, const char *bytes, size_t size, size_t *length);
+/* By what the system knows of the set. false: nothing. *text NULL: no memory. */
+bool encoding_by_name(const char *charset, const char *bytes, size_t size, char **text,
+                      size_t *length);
 
 /* ---- formats.c: which reader ---------------------------------------------- */
 

@@ -441,6 +441,10 @@ void output_words(FILE *to, const char *text, size_t bytes);
 void output_json_string(FILE *to, const char *text);
 /* A page of HTML; false: memory is short, and nothing is written. */
 bool output_html(FILE *to, const struct report *r);
+/* The same, and closes. false, with the reason: not all of it is there. */
+bool output_html_close(FILE *to, const struct report *r, struct failure *why);
+/* Why there is no page; false. */
+bool output_html_failed(struct failure *why, const char *reason);
 /* The same into a file, wholly or not at all; `usage`: the file is the one that is read. */
 bool output_html_file(const char *file, const struct report *r, struct failure *why);
 

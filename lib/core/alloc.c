@@ -8,6 +8,7 @@
 #include "alloc.h"
 
 #include "context.h"
+#include "os.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -20,25 +21,20 @@ struct heed_arena_chunk {
     size_t size, used;              /* bytes from the start of this header */
 };
 
-/* aligned_alloc wants a size that is a multiple of the alignment on some systems. */
 static void *default_alloc(void *context, size_t size, size_t align)
 {
-    size_t padded;
-
     (void)context;
-    if (align <= _Alignof(max_align_t))
-        return malloc(size);
-    if (!heed_add_size(size, align - 1, &padded))
-        return NULL;
-    return aligned_alloc(align, padded & ~(align - 1));
+    return align <= _Alignof(max_align_t) ? malloc(size) : heed_os_alloc(size, align);
 }
 
 static void default_free(void *context, void *pointer, size_t size, size_t align)
 {
     (void)context;
     (void)size;
-    (void)align;
-    free(pointer);
+    if (align <= _Alignof(max_align_t))
+        free(pointer);
+    else
+        heed_os_free(pointer);
 }
 
 const heed_allocator heed_alloc_default = {

@@ -6,19 +6,18 @@
  * has left behind in the parent, cost time and nothing else.
  */
 #if !defined _GNU_SOURCE
-#define _GNU_SOURCE             /* pthread_sigmask in strict C */
+#define _GNU_SOURCE             /* clock_gettime in strict C */
 #endif
 #include "context.h"
 #include "error.h"
+#include "os.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     MOST = 4096,                /* workers */
@@ -35,7 +34,7 @@ struct threads {
     heed_executor executor;     /* what the caller has */
     heed_allocator allocator;
     size_t bytes;
-    pid_t process;
+    int64_t process;            /* that has the threads */
     uint32_t n;                 /* in `thread` */
     atomic_flag busy;           /* a job is at work */
     /* The job's number in the upper half, the next worker's in the lower one: a thread that is late
@@ -155,7 +154,7 @@ static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint
     struct threads *t = context;
     struct job job = { .body = body, .arg = arg, .width = width };
 
-    if (width <= 1 || t->n == 0 || getpid() != t->process ||
+    if (width <= 1 || t->n == 0 || heed_os_process() != t->process ||
         atomic_flag_test_and_set_explicit(&t->busy, memory_order_acquire)) {
         for (uint32_t worker = 0; worker < width; worker++)
             body(arg, worker);
@@ -184,7 +183,7 @@ static void give_back(struct threads *t)
 {
     const heed_allocator allocator = t->allocator;
 
-    if (getpid() == t->process) {
+    if (heed_os_process() == t->process) {
         pthread_cond_destroy(&t->over);
         pthread_cond_destroy(&t->wake);
         pthread_mutex_destroy(&t->lock);
@@ -192,19 +191,14 @@ static void give_back(struct threads *t)
     allocator.free(allocator.context, t, t->bytes, _Alignof(struct threads));
 }
 
-/* Signals are for the program's own threads. */
 static bool start(struct threads *t)
 {
-    sigset_t all, before;
     bool ok = true;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     while (ok && t->n + 1 < t->executor.width) {
-        ok = pthread_create(&t->thread[t->n], NULL, serve, t) == 0;
+        ok = heed_os_thread_create(&t->thread[t->n], serve, t);
         t->n += ok;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return ok;
 }
 
@@ -215,7 +209,7 @@ static bool begin(struct threads *t, const heed_allocator *allocator, size_t byt
                                    .parallel = parallel };
     t->allocator = *allocator;
     t->bytes = bytes;
-    t->process = getpid();
+    t->process = heed_os_process();
     atomic_flag_clear(&t->busy);
     atomic_init(&t->ticket, 0);
     atomic_init(&t->done, 0);
@@ -275,7 +269,7 @@ void heed_executor_destroy(heed_executor *executor)
 
     if (t == NULL)
         return;
-    if (getpid() == t->process)
+    if (heed_os_process() == t->process)
         stop(t);
     give_back(t);
 }

@@ -28,7 +28,7 @@ C_STANDARD = {
     "string.h", "tgmath.h", "threads.h", "time.h", "uchar.h", "wchar.h", "wctype.h",
 }
 PUBLIC = r"include/heed/.*"
-WAIST = r"lib/((backend|plan|spans|form)|types/types|core/(alloc|error|compiler|interop))\.h"
+WAIST = r"lib/((backend|plan|spans|form)|types/types|core/(alloc|error|compiler|interop|os))\.h"
 DIALECT = r"backends/kernels/(dialect/dialect(_\w+)?|simd/\w+)\.h"
 # Made by the build.
 MADE = {"backends/host_kernels.h", "reproduction.h"}
@@ -91,6 +91,11 @@ ISA_WORDS = re.compile(
     r"__(AVX|SSE|F16C|FMA|BMI|x86|i386|amd64|aarch64|arm|ARM|riscv|s390|powerpc|PPC|mips|loongarch)"
     r"|_M_(X64|IX86|ARM)|HEED_(HAVE|ISA)|__(CUDA|NVCC|HIP|AMDGCN|NVPTX|OPENCL)|CL_VERSION"
     r"|OPENCL_VERSION")
+# What is a system's is in a file of its own, which the build picks; headers of the interface must say
+# how names are exported, confine.c is about one system, and the processor's tiles are asked of it.
+SYSTEM_FILES = re.compile(r"include/.*|(lib|tools|examples)/.*(_linux|_posix|_windows|windows/\w+)\.[ch]"
+                          r"|examples/summarize/confine\.c|backends/cpu/isa\.c|tests/.*|fuzz/.*")
+SYSTEM_WORDS = re.compile(r"_WIN(32|64)|__(APPLE|linux|gnu_linux|ANDROID|MINGW|CYGWIN|unix|FreeBSD)|_MSC_VER")
 # lib reaches vendors through tables; a word of theirs in code or comments is knowledge of them. What
 # is exported has their names, in lib/heed.map.
 VENDORS = re.compile(r"opencl|cuda|nvidia|nvrtc|intel\b|pocl|\bcl_[a-z]|\bCU(context|stream|event)",
@@ -231,6 +236,16 @@ class Tree:
                 if not may(target):
                     self.report(name, 1, f"may not reach {target} through what it includes")
 
+    def check_systems(self, name):
+        if SYSTEM_FILES.fullmatch(name):
+            return
+        for number, line in enumerate(self.text[name].splitlines(), 1):
+            condition, include = CONDITION.match(line), INCLUDE.match(line)
+            if condition and SYSTEM_WORDS.search(condition[2]):
+                self.report(name, number, "asks for a system: " + line.strip())
+            if include and include[1] == "<" and include[2] == "windows.h":
+                self.report(name, number, "includes <windows.h>, a system's own header")
+
     def check_words(self, name):
         for number, line in enumerate(self.text[name].splitlines(), 1):
             if name.startswith("lib/") and VENDORS.search(line):
@@ -330,6 +345,7 @@ class Tree:
             if pathlib.PurePosixPath(name).suffix in C_SUFFIXES:
                 self.check_layers(name)
                 self.check_words(name)
+                self.check_systems(name)
                 self.check_dialect(name)
                 self.check_functions(name)
                 self.check_types(name)
@@ -377,6 +393,7 @@ CLEAN = {
                    "        return 2;\n    assert(dtype < 4);\n    return table[dtype];\n}\n"
                    "int g(int a)\n{\n    switch (a) {\n    case HEED_I8:\n        return 4;\n"
                    "    case HEED_U8:\n        return 2;\n    default:\n        assert(0);\n    }\n}\n",
+    "lib/core/os_windows.c": "#include <windows.h>\n#if defined __MINGW32__\n#endif\n",
     "lib/layouts/x.c": "int a = HEED_LAYOUT_RING;\n",
     "backends/kernels/layouts.h": "int f(int a)\n{\n    if (a == HK_LAYOUT_PAGED)\n        return 1;\n"
                                   "    if (a != HK_LAYOUT_EVEN)\n        HK_UNREACHABLE();\n"
@@ -388,6 +405,9 @@ BROKEN = [
     ("tools/conform/b.c", "int a = cf_s(c, s, S_LAY) == LAY_RING;\n", "b.c:4: asks for a layout"),
     ("reference/layout.c", "int f(int a)\n{\n    return a == HEED_LAYOUT_RING ? 1\n"
                            "           : a == HEED_LAYOUT_PAGED ? 2 : 3;\n}\n", "chooses by layout"),
+    ("lib/b.c", "#if defined _WIN32\n#endif\n", "b.c:4: asks for a system"),
+    ("tools/b.c", "#ifdef __APPLE__\n#endif\n", "b.c:4: asks for a system"),
+    ("examples/e/b.c", "#include <windows.h>\n", "b.c:4: includes <windows.h>"),
     ("include/heed/b.h", "#include <stdio.h>\n", "may not include <stdio.h>"),
     ("include/heed/b.h", "#include <cuda.h>\n", "may not include <cuda.h>"),
     ("include/heed/cuda.h", "#include <CL/cl.h>\n", "may not include <CL/cl.h>"),

@@ -24,7 +24,7 @@ from stage import copy_tree, expect, installed, library_folder, pc_folder
 # The first rule whose pattern is found decides: None runs the command, a text says why it does not.
 RULES = [
     (r"[\[|] ?--|\.\.\.|\b(NAME|FILE|DIR|TEXT|COMMAND)\b|=PART", "a form, not a command"),
-    (r"^scripts/(demo|test|setup|gpu-check|gpu-static|gpu-predict|setup-intel-opencl|golden-cross|fuzz)\b|^\.ci/run",
+    (r"^scripts/(demo|test|setup|gpu-check|gpu-static|gpu-predict|setup-intel-opencl|platforms|fuzz)\b|^\.ci/run",
      "sets the machine up, or builds and runs everything"),
     (r"^scripts/(ggml|release|peers|judge-peers|kit-power|bench-\w+|fit-\w+|package-texts|mutants|format|pictures|systems|opencl-vendors|build-plain)\b",
      "measures, writes into the tree, or has a test of its own"),

@@ -4,16 +4,12 @@
  * The last column stays free: terminals that have written it go on in the next line, which a
  * return does not undo.
  */
-#define _POSIX_C_SOURCE 200809L    /* isatty, sigaction */
 #include "terminal.h"
 
-#include <signal.h>
+#include "os.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum { UNKNOWN_COLUMNS = 76 };
 
@@ -27,44 +23,22 @@ void terminal_hide(void)
 
 bool terminal_is(void)
 {
-    const char *const term = getenv("TERM");
-
-    return !hidden && term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0 &&
-           isatty(STDERR_FILENO);
+    return !hidden && os_draws();
 }
 
 static int columns(void)
 {
-#ifdef TIOCGWINSZ
-    struct winsize size;
+    const int wide = os_columns();
 
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col - 1;
-#endif
-    return UNKNOWN_COLUMNS;
+    return wide > 0 ? wide - 1 : UNKNOWN_COLUMNS;
 }
 
 static const char clean[] = "\r\033[K";
 
-/* Of a signal that ends this process, by what it did before. */
-static void leave(int number)
+static void leave(void)
 {
-    if (atomic_load(&shown) && write(STDERR_FILENO, clean, sizeof clean - 1) < 0)
-        atomic_store(&shown, false);
-    raise(number);
-}
-
-/* Signals that somebody handles, or ignores, end nothing here. */
-static void signals_watch(void)
-{
-    static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-    struct sigaction action = { .sa_handler = leave, .sa_flags = (int)SA_RESETHAND }, old;
-
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        if (sigaction(ends[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-            sigaction(ends[i], &action, NULL);
-    }
+    if (atomic_load(&shown))
+        os_stderr_write(clean, sizeof clean - 1);
 }
 
 void terminal_expect(void)
@@ -72,7 +46,7 @@ void terminal_expect(void)
     if (!terminal_is())
         return;
     if (!atomic_exchange(&shown, true))
-        signals_watch();
+        os_at_end(leave);
 }
 
 void terminal_show(const char *text)
@@ -101,6 +75,6 @@ void terminal_clear(void)
 
 void terminal_clear_for_stdout(void)
 {
-    if (atomic_load(&shown) && isatty(STDOUT_FILENO))
+    if (atomic_load(&shown) && os_stdout_is_terminal())
         terminal_wipe();
 }

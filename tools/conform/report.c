@@ -7,6 +7,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "report.h"
 
+#include "common/os.h"
+
 #include <heed/heed.h>
 
 #include <math.h>
@@ -31,12 +33,6 @@ struct report {
     bool lost;
 };
 
-#if defined _WIN32
-static const char nowhere[] = "NUL";
-#else
-static const char nowhere[] = "/dev/null";
-#endif
-
 /* ---- files --------------------------------------------------------------------------- */
 
 /* "-": standard output; what is printed beside goes nowhere from then on. */
@@ -50,7 +46,7 @@ static FILE *file_open(const char *name)
     fflush(stdout);
     copy = dup(STDOUT_FILENO);
     file = copy < 0 ? NULL : fdopen(copy, "w");
-    if (file && freopen(nowhere, "w", stdout))
+    if (file && freopen(os_nowhere, "w", stdout))
         return file;
     return NULL;
 }

@@ -8,7 +8,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "ask.h"
+#include "steps.h"
 
 #include "common/child.h"
 #include "common/terminal.h"
@@ -21,111 +21,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum what {
-    LISTING = 1,    /* about to get device `index` */
-    OPENING,        /* about to describe it; props.name */
-    DEVICE,         /* props */
-    PREFERRED,      /* props.name */
-    MISSING,        /* index: the kind, report */
-    FAILED,         /* no runtime: report */
-    END
-};
-
-/* Small enough to be written in one piece. */
-struct message {
-    uint32_t what, index;
-    heed_device_props props;
-    heed_report report;
-    char gemm[ASK_GEMM];
-};
-
-/* ---- the child ---------------------------------------------------------- */
-
-static void tell(int to, const struct message *message)
+static void tell(void *context, const struct message *message)
 {
-    if (write(to, message, sizeof *message) != (ssize_t)sizeof *message)
+    const struct child *const child = context;
+
+    if (write(child->from, message, sizeof *message) != (ssize_t)sizeof *message)
         _exit(EXIT_FAILURE);
 }
-
-static void tell_name(int to, enum what what, uint32_t index, const heed_device *device)
-{
-    struct message message = { .what = what, .index = index };
-
-    snprintf(message.props.name, sizeof message.props.name, "%s",
-             device != NULL ? heed_device_name(device) : "");
-    tell(to, &message);
-}
-
-/* A backend of whose devices there is none here is compiled in all the same; the message says what
- * is missing. */
-static void tell_missing(int to, const heed_runtime *runtime, const char *name, uint32_t kind)
-{
-    struct message message = { .what = MISSING, .index = kind };
-    heed_device *device = NULL;
-
-    message.report.size = sizeof message.report;
-    if (heed_device_find(runtime, name, &device, &message.report) < 0)
-        tell(to, &message);
-}
-
-static void tell_device(int to, uint32_t index, const heed_device *device, bool open)
-{
-    struct message message = { .what = DEVICE, .index = index };
-
-    tell_name(to, OPENING, index, device);
-    message.props.size = sizeof message.props;
-    if ((open ? heed_device_info : heed_device_listing)(device, &message.props) < 0)
-        return;
-    (void)!heed_device_gemm(device, message.gemm, sizeof message.gemm); /* empty: none is known */
-    tell(to, &message);
-}
-
-static bool opens(const struct ask *ask, const heed_device *device)
-{
-    return ask->device != NULL ? strcmp(heed_device_name(device), ask->device) == 0 : ask->test;
-}
-
-static void tell_all(int to, const heed_runtime *runtime, const struct ask *ask, uint32_t first)
-{
-    bool opencl = false, cuda = false;
-    heed_device *device;
-
-    for (uint32_t i = 0;; i++) {
-        tell_name(to, LISTING, i, NULL);
-        device = heed_device_get(runtime, i);
-        if (device == NULL)
-            break;
-        opencl = opencl || strncmp(heed_device_name(device), "opencl", 6) == 0;
-        cuda = cuda || strncmp(heed_device_name(device), "cuda", 4) == 0;
-        if (i >= first)
-            tell_device(to, i, device, opens(ask, device));
-    }
-    if (!opencl)
-        tell_missing(to, runtime, "opencl:0", HEED_DEVICE_OPENCL);
-    if (!cuda)
-        tell_missing(to, runtime, "cuda:0", HEED_DEVICE_CUDA);
-    tell_name(to, END, 0, NULL);
-}
-
-static void describe_all(int to, const heed_runtime_desc *desc, const struct ask *ask,
-                         uint32_t first)
-{
-    struct message message = { .what = FAILED, .report.size = sizeof message.report };
-    heed_runtime *runtime = NULL;
-    heed_device *device = NULL;
-
-    if (heed_runtime_create(desc, &runtime, &message.report) < 0) {
-        tell(to, &message);
-        return;
-    }
-    if (heed_device_find(runtime, NULL, &device, NULL) < 0)
-        device = NULL;
-    tell_name(to, PREFERRED, 0, device);
-    tell_all(to, runtime, ask, first);
-    heed_runtime_destroy(runtime);
-}
-
-/* ---- the parent --------------------------------------------------------- */
 
 struct asked {
     struct child child;
@@ -143,7 +45,7 @@ static heed_status begin(const heed_runtime_desc *desc, const struct ask *ask, u
     pid = child_fork(&asked->child, CHILD_FROM);
     if (pid == 0) {
         child_tie(parent);
-        describe_all(asked->child.from, desc, ask, first);
+        steps_describe(desc, ask, first, tell, &asked->child);
         _exit(EXIT_SUCCESS);
     }
     terminal_expect();
@@ -183,50 +85,6 @@ static void end(struct asked *asked, int seconds)
     child_end(&asked->child);
 }
 
-static heed_status add(struct found *found, const heed_device_props *props, const char *gemm)
-{
-    heed_device_props *const longer =
-        realloc(found->devices, (found->count + 1u) * sizeof *found->devices);
-    void *texts;
-
-    if (longer == NULL)
-        return HEED_E_NOMEM;
-    found->devices = longer;
-    texts = realloc(found->gemm, (found->count + 1u) * sizeof *found->gemm);
-    if (texts == NULL)
-        return HEED_E_NOMEM;
-    found->gemm = texts;
-    snprintf(found->gemm[found->count], sizeof *found->gemm, "%s", gemm);
-    found->devices[found->count++] = *props;
-    if (props->kind < ASK_KINDS)
-        found->built[props->kind] = true;
-    return HEED_OK;
-}
-
-static heed_status take(struct found *found, const struct message *message, heed_report *why)
-{
-    switch ((enum what)message->what) {
-    case PREFERRED:
-        snprintf(found->preferred, sizeof found->preferred, "%s", message->props.name);
-        break;
-    case DEVICE:
-        return add(found, &message->props, message->gemm);
-    case MISSING:
-        if (message->index < ASK_KINDS) {
-            found->missing[message->index] = message->report;
-            found->built[message->index] = message->report.status != HEED_E_NOT_BUILT;
-        }
-        break;
-    case FAILED:
-        *why = message->report;
-        return message->report.status;
-    case LISTING:
-    case OPENING:
-    case END: break;
-    }
-    return HEED_OK;
-}
-
 /* The device at which a child stopped. */
 static heed_status add_broken(struct found *found, const struct asked *asked)
 {
@@ -237,7 +95,7 @@ static heed_status add_broken(struct found *found, const struct asked *asked)
                  : strncmp(props.name, "cuda", 4) == 0 ? HEED_DEVICE_CUDA
                                                        : HEED_DEVICE_PLUGIN;
     snprintf(props.reason, sizeof props.reason, "%s", asked->fate);
-    return add(found, &props, "");
+    return steps_add(found, &props, "");
 }
 
 /* Which driver it was cannot be told: those of all vendors are listed in one go. */
@@ -274,7 +132,7 @@ heed_status ask_devices(const heed_runtime_desc *desc, const struct ask *ask, st
             return status;
         while (status >= 0 && asked.last.what != END && listen(&asked, ask->seconds, &message)) {
             asked.last = message;
-            status = take(found, &message, why);
+            status = steps_take(found, &message, why);
         }
         end(&asked, ask->seconds);
         if (status < 0 || asked.last.what == END)

@@ -5,6 +5,8 @@
  */
 #include "scarce.h"
 
+#include "common/os.h"
+
 #include <stdlib.h>
 
 bool cf_is_host(heed_device *device)
@@ -31,7 +33,7 @@ static void *counted_alloc(void *context, size_t size, size_t align)
 
     if (c->made++ == c->fail_at)
         return NULL;
-    p = aligned_alloc(align < 64 ? 64 : align, (size + 63) / 64 * 64 + 64);
+    p = os_memory((size + 63) / 64 * 64 + 64, align < 64 ? 64 : align);
     c->live += p != NULL;
     return p;
 }
@@ -41,7 +43,7 @@ static void counted_free(void *context, void *p, size_t size, size_t align)
     (void)size;
     (void)align;
     ((struct counted *)context)->live -= p != NULL;
-    free(p);
+    os_memory_free(p);
 }
 
 /* All of plan's allocations fail in turn: NOMEM; then it works. *kept: memory stayed. */

@@ -5,6 +5,7 @@
  * together with those like them, and in pairs, numbers by halves and by ones, until nothing of it
  * fails; then small seeds are tried. (Zeller and Hildebrandt 2002 delete bundles so.)
  */
+#define _POSIX_C_SOURCE 200809L    /* clock_gettime */
 #include "shrink.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static double now(void)
 {
     struct timespec t;
 
-    timespec_get(&t, TIME_UTC);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 

@@ -7,6 +7,8 @@
 #include "errors.h"
 #include "tap.h"
 
+#include "common/os.h"
+
 #include <stdlib.h>
 
 enum { BLOCK_MOST = 64 << 20 };
@@ -22,7 +24,7 @@ static void *small_alloc(void *context, size_t size, size_t align)
     (void)context;
     if (size > BLOCK_MOST)
         return NULL;
-    return aligned_alloc(align < 64 ? 64 : align, (size + 63) / 64 * 64 + 64);
+    return os_memory((size + 63) / 64 * 64 + 64, align < 64 ? 64 : align);
 }
 
 static void small_free(void *context, void *p, size_t size, size_t align)
@@ -30,7 +32,7 @@ static void small_free(void *context, void *p, size_t size, size_t align)
     (void)context;
     (void)size;
     (void)align;
-    free(p);
+    os_memory_free(p);
 }
 
 static heed_allocator small_allocator(void)

@@ -3,19 +3,14 @@
  *
  * The template with a case in its places.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "repro.h"
 
 #include "reproduction.h"
+#include "common/os.h"
 #include "conform/engine/subject.h"
 
 #include <stdlib.h>
 #include <string.h>
-#if defined _WIN32
-#include <direct.h>
-#else
-#include <sys/stat.h>
-#endif
 
 static bool is(const struct repro *r, const char *word)
 {
@@ -205,16 +200,6 @@ static const char *none(const struct repro *r, const struct job *job)
                              : NULL;
 }
 
-/* If there is none, its files cannot be written. */
-static void folder_make(const char *path)
-{
-#if defined _WIN32
-    _mkdir(path);
-#else
-    mkdir(path, 0777);
-#endif
-}
-
 /* Runs the case on the reference, whose plans have the operands in their order. */
 static bool reference_run(struct repro_work *w, uint64_t seed)
 {
@@ -243,7 +228,7 @@ static bool write_all(struct repro_work *w, const struct cs *c, struct buffer *p
     if (w->held)
         repro_cells_make(w);
     stem_make(r, stem);
-    folder_make(r->folder);
+    os_folder_make(r->folder);
     if (w->text.lost || !program_print(w, stem))
         return false;
     buffer_print(path, "%s/%s.c", r->folder, stem);

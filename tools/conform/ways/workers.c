@@ -2,18 +2,18 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Workers on threads. They begin when all are there: those of a small case would else follow each
- * other. Stirred ones are sent a signal now and then, whose handler waits: so a worker stops in the
- * middle of what it does, while the others go on.
+ * other. Stirred ones are made to wait now and then: so a worker stops in the middle of
+ * what it does, while the others go on.
  */
 #define _DEFAULT_SOURCE
 
 #include "conform/engine/workers_threads.h"
 
+#include "common/os.h"
 #include "conform/engine/random.h"
 #include "conform/engine/workers.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -61,28 +61,20 @@ static void gate_open(struct crew *crew)
 
 /* ---- waits --------------------------------------------------------------------------- */
 
-enum { STIR = SIGURG, NAP_NS = 60000, PAUSE_NS = 15000 };
-
-static void stirred_worker(int number)
-{
-    (void)number;
-    nap(NAP_NS);
-}
+enum { PAUSE_NS = 15000 };
 
 /* Until all have returned. Threads that have ended are not joined yet, so they may be named. */
 static void stir(struct crew *crew, const pthread_t *threads, uint32_t n, uint64_t seed)
 {
-    struct sigaction action = { .sa_handler = stirred_worker, .sa_flags = SA_RESTART }, old;
     struct rng r = rng_of(seed);
 
-    sigemptyset(&action.sa_mask);
-    if (n == 0 || sigaction(STIR, &action, &old))
+    if (n == 0 || !os_stir_begin())
         return;
     while (atomic_load(&crew->working) > 0) {
-        pthread_kill(threads[rng_below(&r, n)], STIR);
+        os_stir(threads[rng_below(&r, n)]);
         nap(PAUSE_NS);
     }
-    sigaction(STIR, &old, NULL);
+    os_stir_end();
 }
 
 /* ---- all ------------------------------------------------------------------------------- */
