@@ -32,6 +32,7 @@ struct bench {
     heed_device *device, *other;        /* other NULL: none */
     heed_device_props props, other_props;   /* of `device` and `other` */
     struct peer *peer;
+    heed_executor *sleepers;            /* NULL: the built-in executor works */
     unsigned threads;                   /* that work, of the host */
     bool cpu_time;
 };
@@ -145,7 +146,7 @@ static int open_bench(struct bench *bench)
         .size = sizeof workers, .width = (uint32_t)bench->options.threads,
     };
     char room[CACHE_ROOM];
-    const heed_runtime_desc desc = {
+    heed_runtime_desc desc = {
         .size = sizeof desc, .executor = &workers, .logger = compiling_logger(),
         .cache_dir = cache_folder(room),
     };
@@ -160,7 +161,13 @@ static int open_bench(struct bench *bench)
             return EXIT_FAILED;
         }
     }
-    status = heed_runtime_create(&desc, &bench->runtime, &report);
+    status = bench->options.sleep
+                 ? heed_executor_create(workers.width, 0, NULL, &bench->sleepers, &report)
+                 : HEED_OK;
+    if (bench->sleepers != NULL)
+        desc.executor = bench->sleepers;
+    if (status >= 0)
+        status = heed_runtime_create(&desc, &bench->runtime, &report);
     if (status < 0) {
         text_failure("heed-bench", "cannot create a runtime", status, &report);
         return EXIT_FAILED;
@@ -188,6 +195,7 @@ static void close_bench(struct bench *bench)
     plugin_close();
     if (bench->other_runtime != NULL)
         bench->another.runtime_destroy(bench->other_runtime);
+    heed_executor_destroy(bench->sleepers);
     peer_stop(bench->peer);
 }
 

@@ -26,6 +26,7 @@ struct options {
     enum options_clock clock;
     uint32_t numerics;                  /* HEED_NUMERICS_* that plans are asked for */
     bool json;
+    bool sleep;                         /* workers are threads of heed_executor_create */
     bool quick;                         /* one pair of short bursts, which say nothing of speed */
 };
 
