@@ -95,7 +95,7 @@ static void fail_later(const uint8_t *head)
     const uint32_t call = head[1] | (uint32_t)(head[2] & 1) << 8;
 
     fake.counted = 0;
-    fake.fail_at = call ? (long)call : -1;
+    fake.fail_at = (long)call;
     fake.fail_code = codes[head[0] & IS_CUDA][head[3] % 4];
     fake.poison = (head[0] & FOR_GOOD) != 0;
     w.heap.fail_at = head[4] < BAD_ALLOCATIONS ? head[4] : 0;
@@ -104,7 +104,6 @@ static void fail_later(const uint8_t *head)
 static void mend(void)
 {
     fake_mend();
-    fake.fail_at = -1;
     w.heap.fail_at = 0;
 }
 
@@ -308,9 +307,9 @@ static void live(const uint8_t *head, heed_status wanted)
     heed_runtime_destroy(w.runtime);
     w.runtime = NULL;
     w.device = NULL;
-    driver_end(head[0]);
     FUZZ_REQUIRE(w.heap.live == 0 && w.heap.n_blocks == 0, "after %s %u blocks are left",
                  fake.failed, w.heap.n_blocks);
+    driver_end(head[0]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -73,7 +73,8 @@ HK_FN void hk_recur_factors(const struct hk_recur_strip *strip, hk_i64 t,
 
 /* ---- tokens ---- */
 
-/* The k of token t, which hk_recur_sweep_to has been at, if it is not one of the strip's. */
+/* Where the k of token t lies: in its row, or in scratch, which hk_recur_sweep_to fills. Nobody reads
+ * the k of a token before the first or behind the last. */
 HK_FN HK_GLOBAL const float *hk_recur_key(const struct hk_recur_strip *strip, hk_i64 t)
 {
     return hk_recur_plain(&strip->k) && t >= 0 && t < strip->tokens
@@ -81,13 +82,14 @@ HK_FN HK_GLOBAL const float *hk_recur_key(const struct hk_recur_strip *strip, hk
                : hk_recur_row(strip, HK_RECUR_KEY + (t & 1));
 }
 
+/* The lines of channels first .. end - 1 of row t; of channels that lie apart there are too many. */
 HK_INLINE void hk_recur_ask(const struct hk_rows *rows, hk_i64 t, hk_i64 first, hk_i64 end)
 {
-    const hk_i64 size = hk_size(rows->dtype) * rows->channel;
+    const hk_i64 size = hk_size(rows->dtype);
     HK_GLOBAL const char *const row = hk_row(rows, t);
     hk_i64 at;
 
-    for (at = first * size; at < end * size; at += 64)
+    for (at = first * size; rows->channel == 1 && at < end * size; at += 64)
         HK_PREFETCH_NEAR(row + at);
 }
 
@@ -97,7 +99,7 @@ HK_INLINE void hk_recur_ask_ahead(const int wide, const struct hk_recur_strip *s
 {
     const hk_i64 end = hk_min(channel + wide * HKV_LANES, strip->end);
 
-    if (t >= strip->tokens || channel >= end || strip->v.channel != 1)
+    if (t >= strip->tokens || channel >= end)
         return;
     hk_recur_ask(&strip->v, t, channel, end);
     if (strip->o.base) {
@@ -146,8 +148,8 @@ HK_FN void hk_recur_begin(const struct hk_recur_strip *strip, const struct hk_re
     sweep->factor = 1.0f;
     sweep->query = query;
     sweep->d_k = strip->numbers->d_k;
-    for (c = 0; c < sweep->d_k && !strip->o.base; c += HKV_LANES) /* no query: any will do */
-        hkv_store(query + c, hkv_set(0.0f)); /* for every token */
+    for (c = 0; c < sweep->d_k && !strip->o.base; c += HKV_LANES) /* no o: nobody sees the answers */
+        hkv_store(query + c, hkv_set(0.0f));
 }
 
 /* What token t writes, from the state's answer to its k. */
