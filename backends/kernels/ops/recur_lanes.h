@@ -148,7 +148,7 @@ HK_FN void hk_recur_begin(const struct hk_recur_strip *strip, const struct hk_re
     sweep->factor = 1.0f;
     sweep->query = query;
     sweep->d_k = strip->numbers->d_k;
-    for (c = 0; c < sweep->d_k && !strip->o.base; c += HKV_LANES) /* no o: nobody sees the answers */
+    for (c = 0; c < sweep->d_k && !strip->o.base; c += HKV_LANES) /* no o: nobody looks */
         hkv_store(query + c, hkv_set(0.0f));
 }
 
