@@ -82,7 +82,7 @@ HK_FN HK_GLOBAL const float *hk_recur_key(const struct hk_recur_strip *strip, hk
                : hk_recur_row(strip, HK_RECUR_KEY + (t & 1));
 }
 
-/* The lines of channels first .. end - 1 of row t; of channels that lie apart there are too many. */
+/* The lines of channels first .. end - 1 of row t; channels that lie apart have too many. */
 HK_INLINE void hk_recur_ask(const struct hk_rows *rows, hk_i64 t, hk_i64 first, hk_i64 end)
 {
     const hk_i64 size = hk_size(rows->dtype);
