@@ -73,8 +73,8 @@ HK_FN void hk_recur_factors(const struct hk_recur_strip *strip, hk_i64 t,
 
 /* ---- tokens ---- */
 
-/* Where the k of token t lies: in its row, or in scratch, which hk_recur_sweep_to fills. Nobody reads
- * the k of a token before the first or behind the last. */
+/* Where the k of token t lies: in its row, or in scratch, which hk_recur_sweep_to fills. Nobody
+ * reads the k of a token before the first or behind the last. */
 HK_FN HK_GLOBAL const float *hk_recur_key(const struct hk_recur_strip *strip, hk_i64 t)
 {
     return hk_recur_plain(&strip->k) && t >= 0 && t < strip->tokens
