@@ -99,14 +99,15 @@ static uint32_t device_width(const struct heed_attend *attend, uint32_t width)
 
 static heed_status open_runtime(struct heed_attend *attend, uint32_t width, heed_report *report)
 {
-    const heed_executor built_in = { .size = sizeof built_in, .width = width };
-    const int sleeps = (attend->flags & HEED_ATTEND_OPENMP) == 0;
-    heed_status status = HEED_OK;
+    heed_status status = HEED_E_NOT_BUILT;
 
-    if (sleeps)
+    if ((attend->flags & HEED_ATTEND_OPENMP) != 0)
+        status = heed_executor_create(width, HEED_EXECUTOR_OPENMP, &attend->memory,
+                                      &attend->executor, report);
+    if (status == HEED_E_NOT_BUILT)
         status = heed_executor_create(width, 0, &attend->memory, &attend->executor, report);
     if (status >= 0)
-        status = open_device(attend, sleeps ? attend->executor : &built_in, report);
+        status = open_device(attend, attend->executor, report);
     if (status < 0) {
         close_runtime(attend);
         return status;

@@ -22,7 +22,7 @@ struct heed_attend {
     const struct heed_attend_rows *rows;
     uint32_t threads, width; /* what calls have; what was made ready for */
     uint32_t flags, most;    /* HEED_ATTEND_OPENMP; threads that there are */
-    heed_executor *executor; /* NULL where the threads are OpenMP's */
+    heed_executor *executor; /* NULL: no runtime yet */
     heed_runtime *runtime;
     heed_device *device;
     heed_queue *queue;

@@ -81,12 +81,12 @@ static heed_status take_hooks(struct heed_runtime *runtime, const heed_runtime_d
     status = heed_allocator_take(&runtime->allocator, desc.allocator, report);
     if (status < 0)
         return status;
-    status = heed_executor_take(&runtime->executor, desc.executor, report);
+    status = take_logger(&runtime->logger, desc.logger, report);
     if (status < 0)
         return status;
-    status = take_logger(&runtime->logger, desc.logger, report);
     runtime->services.cache_dir = desc.cache_dir;
-    return status;
+    return heed_executor_take(&runtime->executor, &runtime->own, desc.executor,
+                              &runtime->allocator, report);
 }
 
 /* For backends: lines of theirs may come from a vendor. */
@@ -122,6 +122,7 @@ static bool begin(struct heed_runtime *runtime, const struct heed_runtime *hooks
     memset(runtime, 0, sizeof(*runtime));
     runtime->allocator = hooks->allocator;
     runtime->executor = hooks->executor;
+    runtime->own = hooks->own;
     runtime->logger = hooks->logger;
     runtime->services = (struct heed_services){
         .executor = &runtime->executor,
@@ -147,6 +148,7 @@ static void give_back(struct heed_runtime *runtime)
 {
     const heed_allocator allocator = runtime->allocator;
 
+    heed_executor_destroy(runtime->own);
     heed_arena_finish(&runtime->arena);
     allocator.free(allocator.context, runtime, sizeof(*runtime), _Alignof(struct heed_runtime));
 }
@@ -164,9 +166,11 @@ heed_status heed_runtime_create(const heed_runtime_desc *desc, heed_runtime **ou
     if (status < 0)
         return status;
     runtime = heed_alloc(&hooks, sizeof(*runtime), _Alignof(struct heed_runtime));
-    if (runtime == NULL)
+    if (runtime == NULL) {
+        heed_executor_destroy(hooks.own);
         return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)sizeof(*runtime), 0,
                                 "no memory for the runtime");
+    }
     if (!begin(runtime, &hooks)) {
         give_back(runtime);
         return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the devices");

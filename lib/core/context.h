@@ -38,6 +38,7 @@ struct heed_offload_device {
 struct heed_runtime {
     heed_allocator allocator;
     heed_executor executor;         /* width >= 1, parallel set */
+    heed_executor *own;             /* threads that end with the runtime; NULL: none */
     heed_logger logger;             /* line NULL: silent */
     struct heed_services services;
     atomic_bool cache_refused;      /* see there */

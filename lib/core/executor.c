@@ -1,99 +1,133 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The built-in executor: an OpenMP team where the library is built with OpenMP, else the
- * caller's thread. Workers are handed to threads one by one by a worksharing loop, so each worker
- * runs exactly once even if the team comes out smaller than asked for (nested regions, thread
- * limits).
+ * Which threads a runtime has: its own, OpenMP's or the caller's.
  */
 #include "executor.h"
 
+#include "context.h"
 #include "error.h"
+#include "openmp.h"
+#include "os.h"
 #include "sized.h"
+#include "threads.h"
 
-#if defined _OPENMP
-#include <omp.h>
-#endif
-
-#if defined _OPENMP
-static uint32_t width_default(void)
-{
-    const int n = omp_get_max_threads();
-
-    return n > 1 ? (uint32_t)n : 1;
-}
-
-/* A request, of the caller's or of OMP_NUM_THREADS, is not followed beyond this: OpenMP runtimes
- * end the process when a thread cannot be made. */
-static uint32_t width_limit(void)
+/* A request, of the caller's or of OMP_NUM_THREADS, is not followed beyond this where nobody asked
+ * for it in so many words: workspaces grow with the width, and an OpenMP runtime ends the process
+ * when a thread cannot be made. */
+static uint32_t width_cut(uint32_t width)
 {
     enum { LEAST = 64 };
-    const int n = omp_get_num_procs();
+    const uint32_t n = heed_os_processors();
+    const uint32_t limit = n > LEAST ? n : LEAST;
 
-    return n > LEAST ? (uint32_t)n : LEAST;
+    return width < limit ? width : limit;
 }
 
-/* The context is the executor's width. The team always has it, however few workers there are:
- * OpenMP runtimes allocate when a team changes its size. */
-static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t worker),
-                     void *arg)
+static void openmp_take(heed_executor *to)
 {
-    const uintptr_t team = (uintptr_t)context;
-
-    if (team == 1 || width == 1) {
-        for (uint32_t worker = 0; worker < width; worker++)
-            body(arg, worker);
-        return;
-    }
-#pragma omp parallel for num_threads((int)team) schedule(static, 1)
-    for (uint32_t worker = 0; worker < width; worker++)
-        body(arg, worker);
-}
-#else
-static uint32_t width_default(void)
-{
-    return 1;
+    to->width = width_cut(to->width);
+    to->context = (void *)(uintptr_t)to->width;
+    to->parallel = heed_openmp_parallel;
 }
 
-static uint32_t width_limit(void)
+static heed_status built_in(heed_executor *to, heed_executor **own, uint32_t width,
+                            const heed_allocator *allocator, heed_report *report)
 {
-    return 1;
-}
-
-static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t worker),
-                     void *arg)
-{
-    (void)context;
-    for (uint32_t worker = 0; worker < width; worker++)
-        body(arg, worker);
-}
-#endif
-
-heed_status heed_executor_take(heed_executor *to, const heed_executor *given, heed_report *report)
-{
-    heed_executor own = { .size = sizeof(own) };
     heed_status status;
 
+    if (width == 0)
+        width = heed_openmp_width();
+    if (width == 0)
+        width = heed_os_processors();
+    to->width = width_cut(width);
+    to->context = NULL;
+    to->parallel = heed_threads_none;
+    if (to->width == 1)
+        return HEED_OK;
+    if (heed_openmp_binds()) {
+        openmp_take(to);
+        return HEED_OK;
+    }
+    status = heed_threads_create(to->width, allocator, own, report);
+    if (status >= 0)
+        *to = **own;
+    return status;
+}
+
+heed_status heed_executor_take(heed_executor *to, heed_executor **own, const heed_executor *given,
+                               const heed_allocator *allocator, heed_report *report)
+{
+    heed_executor taken = { .size = sizeof(taken) };
+    heed_status status;
+
+    *own = NULL;
     if (given != NULL) {
-        status = heed_sized_in(given, HEED_EXECUTOR_V1, &own, sizeof(own), "executor", report);
+        status = heed_sized_in(given, HEED_EXECUTOR_V1, &taken, sizeof(taken), "executor", report);
         if (status < 0)
             return status;
     }
-    if (own.parallel != NULL && own.width == 0)
+    if (taken.parallel != NULL && taken.width == 0)
         return heed_report_fill(report, HEED_E_VALUE, "executor.width", 1, 0,
                                 "an executor has at least one worker");
-    if (own.parallel == NULL) {
-        /* Asked once: clang moves the question to where a function begins if there are two, and
-         * OpenMP would be awake whatever executor was given. */
-        const uint32_t limit = width_limit();
-
-        own.parallel = parallel;
-        if (own.width == 0)
-            own.width = width_default();
-        if (own.width > limit)
-            own.width = limit;
-        own.context = (void *)(uintptr_t)own.width;
+    if (taken.parallel == NULL) {
+        status = built_in(&taken, own, taken.width, allocator, report);
+        if (status < 0)
+            return status;
     }
-    *to = own;
+    *to = taken;
     return HEED_OK;
+}
+
+/* ---- of the caller's own ---- */
+
+static heed_status request_check(uint32_t width, uint32_t flags, heed_report *report)
+{
+    if ((flags & ~(uint32_t)HEED_EXECUTOR_OPENMP) != 0)
+        return heed_report_fill(report, HEED_E_FLAG, "flags", HEED_EXECUTOR_OPENMP, flags,
+                                "unknown flag");
+    if (width == 0 || width > HEED_THREADS_MOST)
+        return heed_report_fill(report, HEED_E_VALUE, "width", width == 0 ? 1 : HEED_THREADS_MOST,
+                                width, "an executor has 1 to %d workers", HEED_THREADS_MOST);
+    if ((flags & HEED_EXECUTOR_OPENMP) != 0 && heed_openmp_width() == 0)
+        return heed_report_fill(report, HEED_E_NOT_BUILT, "flags", 0, flags,
+                                "heed is built without OpenMP");
+    return HEED_OK;
+}
+
+heed_status heed_executor_create(uint32_t width, uint32_t flags, const heed_allocator *allocator,
+                                 heed_executor **out, heed_report *report)
+{
+    heed_executor *executor;
+    heed_allocator memory;
+    heed_status status;
+    uint32_t made;
+
+    if (out == NULL)
+        return heed_report_fill(report, HEED_E_NULL, "executor", 0, 0, "no place for the result");
+    status = request_check(width, flags, report);
+    if (status < 0)
+        return status;
+    status = heed_allocator_take(&memory, allocator, report);
+    if (status < 0)
+        return status;
+    status = heed_threads_create(width, &memory, &executor, report);
+    if (status < 0)
+        return status;
+    made = (flags & HEED_EXECUTOR_OPENMP) != 0 ? width : heed_threads_begin(executor);
+    if (made < width) {
+        heed_threads_destroy(executor);
+        return heed_report_fill(report, HEED_E_NOMEM, "width", width, made,
+                                "the system makes no more threads");
+    }
+    if ((flags & HEED_EXECUTOR_OPENMP) != 0)
+        openmp_take(executor);
+    *out = executor;
+    return heed_report_ok(report);
+}
+
+void heed_executor_destroy(heed_executor *executor)
+{
+    if (executor != NULL)
+        heed_threads_destroy(executor);
 }

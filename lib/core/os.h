@@ -19,6 +19,9 @@ void heed_os_free(void *pointer);
 /* The number of this process: a forked child has another one. */
 int64_t heed_os_process(void);
 
+/* Processors that this process may run on, at least 1. */
+uint32_t heed_os_processors(void);
+
 /* A thread that takes no signal: those are for the program's own threads. */
 bool heed_os_thread_create(pthread_t *thread, void *(*body)(void *arg), void *arg);
 

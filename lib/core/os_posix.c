@@ -4,11 +4,12 @@
  * POSIX systems: os.h.
  */
 #if !defined _GNU_SOURCE
-#define _GNU_SOURCE             /* pthread_sigmask in strict C */
+#define _GNU_SOURCE             /* pthread_sigmask, processors in strict C */
 #endif
 #include "os.h"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -29,6 +30,29 @@ void heed_os_free(void *pointer)
 int64_t heed_os_process(void)
 {
     return getpid();
+}
+
+#if defined __linux__
+static uint32_t processors_allowed(void)
+{
+    cpu_set_t set[8];           /* of the 8,192 processors that Linux knows */
+
+    return sched_getaffinity(0, sizeof(set), set) == 0 ? (uint32_t)CPU_COUNT_S(sizeof(set), set)
+                                                       : 0;
+}
+#else
+static uint32_t processors_allowed(void)
+{
+    return 0;
+}
+#endif
+
+uint32_t heed_os_processors(void)
+{
+    const uint32_t allowed = processors_allowed();
+    const long online = allowed == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
+
+    return allowed > 0 ? allowed : online > 0 ? (uint32_t)online : 1;
 }
 
 bool heed_os_thread_create(pthread_t *thread, void *(*body)(void *arg), void *arg)

@@ -25,6 +25,21 @@ int64_t heed_os_process(void)
     return GetCurrentProcessId();
 }
 
+uint32_t heed_os_processors(void)
+{
+    DWORD_PTR own = 0, all = 0;
+    uint32_t n = 0;
+
+    /* Of the process's group; both are 0 where it has processors of several. */
+    if (GetProcessAffinityMask(GetCurrentProcess(), &own, &all)) {
+        for (; own != 0; own &= own - 1)
+            n++;
+    }
+    if (n == 0)
+        n = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+    return n > 0 ? n : 1;
+}
+
 bool heed_os_thread_create(pthread_t *thread, void *(*body)(void *arg), void *arg)
 {
     return pthread_create(thread, NULL, body, arg) == 0;

@@ -1,14 +1,15 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Executors with threads of their own. The caller of a job takes workers' numbers like the threads,
- * so that a job never waits for a thread that has not begun: threads that come late, or that a fork
- * has left behind in the parent, cost time and nothing else.
+ * Threads of heed's own, which several callers share. A caller takes workers of its job like the
+ * threads, so that a job never waits for a thread that has not begun: threads that come late, or
+ * that a fork has left behind in the parent, cost time and nothing else.
  */
 #if !defined _GNU_SOURCE
 #define _GNU_SOURCE             /* clock_gettime in strict C */
 #endif
-#include "context.h"
+#include "threads.h"
+
 #include "error.h"
 #include "os.h"
 
@@ -20,34 +21,43 @@
 #include <time.h>
 
 enum {
-    MOST = 4096,                /* workers */
-    AWAKE = 20000               /* ns that a thread looks for the next job before it sleeps */
+    JOBS = 8,                   /* at the same time; the caller of one more works alone */
+    LINE = 64,                  /* bytes that processors take from each other */
+    AWAKE = 20000,              /* ns that a thread looks for the next job before it sleeps */
+    BEGINNING = -1              /* as a process */
 };
 
+/* A place for jobs, one after the other. `ticket` has the job's number in its upper half and how
+ * many workers nobody has taken yet in its lower one. The rest is written while none is left: who
+ * takes a worker, by an exchange that changes the ticket, has read what belongs to it. */
 struct job {
-    void (*body)(void *arg, uint32_t worker);
-    void *arg;
-    uint32_t width, number;
+    _Alignas(LINE) atomic_flag taken;
+    uint32_t number;            /* its caller's */
+    _Atomic(heed_body) body;
+    _Atomic(void *) arg;
+    atomic_uint_least32_t width;
+    _Alignas(LINE) atomic_uint_least64_t ticket;
+    atomic_uint_least32_t done; /* workers that have returned */
+    pthread_cond_t over;
 };
 
-struct threads {
+struct heed_threads {
     heed_executor executor;     /* what the caller has */
     heed_allocator allocator;
     size_t bytes;
-    int64_t process;            /* that has the threads */
+    /* That has the threads; 0: none has yet, BEGINNING: some caller makes them. */
+    atomic_int_least64_t process;
     uint32_t n;                 /* in `thread` */
-    atomic_flag busy;           /* a job is at work */
-    /* The job's number in the upper half, the next worker's in the lower one: a thread that is late
-     * takes no worker of a later job. */
-    atomic_uint_least64_t ticket;
-    atomic_uint_least32_t done; /* workers that have returned */
-    pthread_mutex_t lock;       /* over what follows */
-    pthread_cond_t wake, over;
-    struct job job;
+    pthread_mutex_t lock;       /* over what follows, but jobs */
+    pthread_cond_t wake;
     uint32_t asleep, stop;
+    atomic_uint_least32_t served;       /* threads that have begun */
+    /* Changes with each job; a thread that sees none new has nothing to look for. */
+    _Alignas(LINE) atomic_uint_least32_t news;
+    struct job jobs[JOBS];
     pthread_t thread[];
 };
-_Static_assert(offsetof(struct threads, executor) == 0, "heed_executor_destroy goes back");
+_Static_assert(offsetof(struct heed_threads, executor) == 0, "an executor is its threads");
 
 static int64_t now(void)
 {
@@ -57,141 +67,122 @@ static int64_t now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Until condition(t, what), AWAKE long at most. Whoever else wants the processor gets it. */
-static void look(struct threads *t, bool (*condition)(struct threads *, uint32_t), uint32_t what)
+/* Until *at is `value`, or is not, AWAKE long at most. Whoever else wants the processor gets
+ * it. */
+static bool look(const atomic_uint_least32_t *at, uint32_t value, bool wanted)
 {
     const int64_t end = now() + AWAKE;
 
     do {
         for (int i = 0; i < 16; i++) {
-            if (condition(t, what))
-                return;
+            if ((atomic_load_explicit(at, memory_order_acquire) == value) == wanted)
+                return true;
         }
         sched_yield();
     } while (now() < end);
+    return false;
 }
 
-static bool has_other_job(struct threads *t, uint32_t number)
+/* Takes workers until none is left; false: there was none. */
+static bool job_work(struct heed_threads *t, struct job *job)
 {
-    return (uint32_t)(atomic_load_explicit(&t->ticket, memory_order_acquire) >> 32) != number;
-}
+    uint64_t at = atomic_load_explicit(&job->ticket, memory_order_acquire);
+    bool worked = false;
 
-static bool is_over(struct threads *t, uint32_t width)
-{
-    return atomic_load_explicit(&t->done, memory_order_acquire) == width;
-}
+    while ((uint32_t)at != 0) {
+        const heed_body body = atomic_load_explicit(&job->body, memory_order_relaxed);
+        void *const arg = atomic_load_explicit(&job->arg, memory_order_relaxed);
+        const uint32_t width = atomic_load_explicit(&job->width, memory_order_relaxed);
 
-/* Takes workers until none is left. */
-static void job_work(struct threads *t, const struct job *job)
-{
-    uint64_t at = atomic_load_explicit(&t->ticket, memory_order_acquire);
-
-    while ((uint32_t)(at >> 32) == job->number && (uint32_t)at < job->width) {
-        if (!atomic_compare_exchange_weak_explicit(&t->ticket, &at, at + 1, memory_order_acq_rel,
+        if (!atomic_compare_exchange_weak_explicit(&job->ticket, &at, at - 1, memory_order_acq_rel,
                                                    memory_order_acquire))
             continue;
-        job->body(job->arg, (uint32_t)at);
-        if (atomic_fetch_add_explicit(&t->done, 1, memory_order_acq_rel) + 1 == job->width) {
+        body(arg, width - (uint32_t)at);
+        worked = true;
+        if (atomic_fetch_add_explicit(&job->done, 1, memory_order_acq_rel) + 1 == width) {
             pthread_mutex_lock(&t->lock);
-            pthread_cond_signal(&t->over);
+            pthread_cond_signal(&job->over);
             pthread_mutex_unlock(&t->lock);
         }
-        at = atomic_load_explicit(&t->ticket, memory_order_acquire);
+        at = atomic_load_explicit(&job->ticket, memory_order_acquire);
     }
+    return worked;
+}
+
+/* Whatever job has workers left. Threads that come at the same time begin at different ones, each
+ * at its own: `first`. */
+static bool any_work(struct heed_threads *t, uint32_t first)
+{
+    bool worked = false;
+
+    for (uint32_t i = 0; i < JOBS; i++)
+        worked |= job_work(t, &t->jobs[(first + i) % JOBS]);
+    return worked;
 }
 
 static void *serve(void *given)
 {
-    struct threads *t = given;
-    struct job job = { .number = 0 };
-    bool stop;
+    struct heed_threads *t = given;
+    const uint32_t first = atomic_fetch_add_explicit(&t->served, 1, memory_order_relaxed);
+    bool stop = false;
 
-    do {
-        look(t, has_other_job, job.number);
+    while (!stop) {
+        const uint32_t seen = atomic_load_explicit(&t->news, memory_order_acquire);
+
+        if (any_work(t, first) || look(&t->news, seen, false))
+            continue;
         pthread_mutex_lock(&t->lock);
         t->asleep++;
-        while (!t->stop && t->job.number == job.number)
+        while (!t->stop && atomic_load_explicit(&t->news, memory_order_relaxed) == seen)
             pthread_cond_wait(&t->wake, &t->lock);
         t->asleep--;
-        job = t->job;
         stop = t->stop != 0;
         pthread_mutex_unlock(&t->lock);
-        if (!stop)
-            job_work(t, &job);
-    } while (!stop);
+    }
     return NULL;
 }
 
-static void job_give(struct threads *t, struct job *job)
+static struct job *job_place(struct heed_threads *t)
 {
-    uint32_t wanted = job->width - 1;
-
-    pthread_mutex_lock(&t->lock);
-    job->number = t->job.number + 1;
-    t->job = *job;
-    atomic_store_explicit(&t->done, 0, memory_order_relaxed);
-    atomic_store_explicit(&t->ticket, (uint64_t)job->number << 32, memory_order_release);
-    for (wanted = wanted < t->asleep ? wanted : t->asleep; wanted > 0; wanted--)
-        pthread_cond_signal(&t->wake);
-    pthread_mutex_unlock(&t->lock);
+    for (int i = 0; i < JOBS; i++) {
+        if (!atomic_flag_test_and_set_explicit(&t->jobs[i].taken, memory_order_acquire))
+            return &t->jobs[i];
+    }
+    return NULL;
 }
 
-static void job_wait(struct threads *t, uint32_t width)
-{
-    look(t, is_over, width);
-    if (is_over(t, width))
-        return;
-    pthread_mutex_lock(&t->lock);
-    while (!is_over(t, width))
-        pthread_cond_wait(&t->over, &t->lock);
-    pthread_mutex_unlock(&t->lock);
-}
-
-/* A job beside another one, and one of a forked child, which has no threads, is its caller's. */
-static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t worker),
+static void job_give(struct heed_threads *t, struct job *job, uint32_t width, heed_body body,
                      void *arg)
 {
-    struct threads *t = context;
-    struct job job = { .body = body, .arg = arg, .width = width };
+    uint32_t wanted = width - 1;
 
-    if (width <= 1 || t->n == 0 || heed_os_process() != t->process ||
-        atomic_flag_test_and_set_explicit(&t->busy, memory_order_acquire)) {
-        for (uint32_t worker = 0; worker < width; worker++)
-            body(arg, worker);
+    job->number++;
+    atomic_store_explicit(&job->body, body, memory_order_relaxed);
+    atomic_store_explicit(&job->arg, arg, memory_order_relaxed);
+    atomic_store_explicit(&job->width, width, memory_order_relaxed);
+    atomic_store_explicit(&job->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&job->ticket, (uint64_t)job->number << 32 | width, memory_order_release);
+    pthread_mutex_lock(&t->lock);
+    atomic_fetch_add_explicit(&t->news, 1, memory_order_release);
+    wanted = wanted < t->asleep ? wanted : t->asleep;
+    pthread_mutex_unlock(&t->lock);
+    for (; wanted > 0; wanted--)
+        pthread_cond_signal(&t->wake);
+}
+
+static void job_wait(struct heed_threads *t, struct job *job, uint32_t width)
+{
+    if (look(&job->done, width, true))
         return;
-    }
-    job_give(t, &job);
-    job_work(t, &job);
-    job_wait(t, width);
-    atomic_flag_clear_explicit(&t->busy, memory_order_release);
+    pthread_mutex_lock(&t->lock);
+    while (atomic_load_explicit(&job->done, memory_order_acquire) != width)
+        pthread_cond_wait(&job->over, &t->lock);
+    pthread_mutex_unlock(&t->lock);
 }
 
 /* ---- from nothing to threads, and back ---- */
 
-static void stop(struct threads *t)
-{
-    pthread_mutex_lock(&t->lock);
-    t->stop = 1;
-    pthread_cond_broadcast(&t->wake);
-    pthread_mutex_unlock(&t->lock);
-    for (uint32_t i = 0; i < t->n; i++)
-        pthread_join(t->thread[i], NULL);
-}
-
-/* The locks of a forked child are held for ever by threads that are not there. */
-static void give_back(struct threads *t)
-{
-    const heed_allocator allocator = t->allocator;
-
-    if (heed_os_process() == t->process) {
-        pthread_cond_destroy(&t->over);
-        pthread_cond_destroy(&t->wake);
-        pthread_mutex_destroy(&t->lock);
-    }
-    allocator.free(allocator.context, t, t->bytes, _Alignof(struct threads));
-}
-
-static bool start(struct threads *t)
+static void begin(struct heed_threads *t)
 {
     bool ok = true;
 
@@ -199,77 +190,139 @@ static bool start(struct threads *t)
         ok = heed_os_thread_create(&t->thread[t->n], serve, t);
         t->n += ok;
     }
-    return ok;
+    atomic_store_explicit(&t->process, heed_os_process(), memory_order_release);
 }
 
-static bool begin(struct threads *t, const heed_allocator *allocator, size_t bytes, uint32_t width)
+/* Whether this process has the threads; the first caller makes them. Not those of a forked child:
+ * locks were copied as they were. */
+static bool here(struct heed_threads *t)
 {
-    memset(t, 0, bytes);
-    t->executor = (heed_executor){ .size = sizeof(t->executor), .width = width, .context = t,
-                                   .parallel = parallel };
-    t->allocator = *allocator;
-    t->bytes = bytes;
-    t->process = heed_os_process();
-    atomic_flag_clear(&t->busy);
-    atomic_init(&t->ticket, 0);
-    atomic_init(&t->done, 0);
+    int64_t process = atomic_load_explicit(&t->process, memory_order_acquire);
+
+    if (process == 0 &&
+        atomic_compare_exchange_strong_explicit(&t->process, &process, BEGINNING,
+                                                memory_order_acq_rel, memory_order_acquire)) {
+        begin(t);
+        return true;
+    }
+    return process > 0 && process == heed_os_process();
+}
+
+void heed_threads_none(void *context, uint32_t width, heed_body body, void *arg)
+{
+    (void)context;
+    for (uint32_t worker = 0; worker < width; worker++)
+        body(arg, worker);
+}
+
+static void parallel(void *context, uint32_t width, heed_body body, void *arg)
+{
+    struct heed_threads *t = context;
+    struct job *job = width > 1 && here(t) ? job_place(t) : NULL;
+
+    if (job == NULL) {
+        heed_threads_none(context, width, body, arg);
+        return;
+    }
+    job_give(t, job, width, body, arg);
+    job_work(t, job);
+    job_wait(t, job, width);
+    atomic_flag_clear_explicit(&job->taken, memory_order_release);
+}
+
+/* Places whose conditions could be made. */
+static int jobs_start(struct heed_threads *t)
+{
+    int n = 0;
+
+    while (n < JOBS && pthread_cond_init(&t->jobs[n].over, NULL) == 0) {
+        atomic_flag_clear(&t->jobs[n].taken);
+        atomic_init(&t->jobs[n].ticket, 0);
+        n++;
+    }
+    return n;
+}
+
+static void jobs_finish(struct heed_threads *t, int n)
+{
+    while (n > 0)
+        pthread_cond_destroy(&t->jobs[--n].over);
+}
+
+static bool locks_start(struct heed_threads *t)
+{
+    int n;
+
     if (pthread_mutex_init(&t->lock, NULL) != 0)
         return false;
     if (pthread_cond_init(&t->wake, NULL) == 0) {
-        if (pthread_cond_init(&t->over, NULL) == 0)
+        n = jobs_start(t);
+        if (n == JOBS)
             return true;
+        jobs_finish(t, n);
         pthread_cond_destroy(&t->wake);
     }
     pthread_mutex_destroy(&t->lock);
     return false;
 }
 
-heed_status heed_executor_create(uint32_t width, uint32_t flags, const heed_allocator *allocator,
-                                 heed_executor **out, heed_report *report)
+static void stop(struct heed_threads *t)
 {
-    heed_allocator own;
-    struct threads *t;
-    heed_status status;
-    size_t bytes;
+    pthread_mutex_lock(&t->lock);
+    t->stop = 1;
+    atomic_fetch_add_explicit(&t->news, 1, memory_order_release);
+    pthread_cond_broadcast(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+    for (uint32_t i = 0; i < t->n; i++)
+        pthread_join(t->thread[i], NULL);
+}
 
-    if (out == NULL)
-        return heed_report_fill(report, HEED_E_NULL, "executor", 0, 0, "no place for the result");
-    if (flags != 0)
-        return heed_report_fill(report, HEED_E_FLAG, "flags", 0, flags, "no flag is known here");
-    if (width == 0 || width > MOST)
-        return heed_report_fill(report, HEED_E_VALUE, "width", width == 0 ? 1 : MOST, width,
-                                "an executor has 1 to %d workers", MOST);
-    status = heed_allocator_take(&own, allocator, report);
-    if (status < 0)
-        return status;
-    bytes = sizeof(*t) + (width - 1) * sizeof(t->thread[0]);
-    t = own.alloc(own.context, bytes, _Alignof(struct threads));
+heed_status heed_threads_create(uint32_t width, const heed_allocator *allocator,
+                                heed_executor **out, heed_report *report)
+{
+    const size_t bytes = sizeof(struct heed_threads) + (width - 1) * sizeof(pthread_t);
+    struct heed_threads *t;
+
+    t = allocator->alloc(allocator->context, bytes, _Alignof(struct heed_threads));
     if (t == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)bytes, 0,
                                 "no memory for the threads");
-    if (!begin(t, &own, bytes, width)) {
-        own.free(own.context, t, bytes, _Alignof(struct threads));
+    memset(t, 0, bytes);
+    t->executor = (heed_executor){ .size = sizeof(t->executor), .width = width, .context = t,
+                                   .parallel = parallel };
+    t->allocator = *allocator;
+    t->bytes = bytes;
+    atomic_init(&t->process, 0);
+    atomic_init(&t->served, 0);
+    atomic_init(&t->news, 0);
+    if (!locks_start(t)) {
+        allocator->free(allocator->context, t, bytes, _Alignof(struct heed_threads));
         return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "the system has no more locks");
     }
-    if (!start(t)) {
-        const uint32_t made = t->n + 1;
-
-        stop(t);
-        give_back(t);
-        return heed_report_fill(report, HEED_E_NOMEM, "width", width, made,
-                                "the system makes no more threads");
-    }
     *out = &t->executor;
-    return heed_report_ok(report);
+    return HEED_OK;
 }
 
-void heed_executor_destroy(heed_executor *executor)
+uint32_t heed_threads_begin(heed_executor *executor)
 {
-    struct threads *t = (struct threads *)executor;
+    struct heed_threads *t = (struct heed_threads *)executor;
 
-    if (t == NULL)
-        return;
-    if (heed_os_process() == t->process)
+    begin(t);
+    return t->n + 1;
+}
+
+/* The locks of a forked child are held for ever by threads that are not there. */
+void heed_threads_destroy(heed_executor *executor)
+{
+    struct heed_threads *t = (struct heed_threads *)executor;
+    const heed_allocator allocator = t->allocator;
+    const int64_t process = atomic_load_explicit(&t->process, memory_order_acquire);
+
+    if (process == 0 || process == heed_os_process()) {
         stop(t);
-    give_back(t);
+        jobs_finish(t, JOBS);
+        pthread_cond_destroy(&t->wake);
+        pthread_mutex_destroy(&t->lock);
+    }
+    allocator.free(allocator.context, t, t->bytes, _Alignof(struct heed_threads));
 }

@@ -37,7 +37,8 @@ IMPORTS = re.compile(r"""^(
 SPECIAL = {
     "lib_core_threads.c.o": re.compile(
         r"clock_gettime|sched_yield|pthread_(join|cond_(init|wait|signal|broadcast|destroy))"),
-    "lib_core_os_posix.c.o": re.compile(r"getpid|sigfillset|pthread_(create|sigmask)"),
+    "lib_core_os_posix.c.o": re.compile(
+        r"getpid|sched_getaffinity|__sched_cpucount|sigfillset|pthread_(create|sigmask)"),
     "backends_cpu_isa.c.o": re.compile(r"syscall"), # the use of tiles has no function of its own
     "backends_device_process.c.o": re.compile(r"dladdr|realpath(\$\w+)?"),
     "backends_device_cache.c.o": re.compile(

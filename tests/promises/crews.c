@@ -90,25 +90,31 @@ heed_executor crew_threads(uint32_t width)
     return e;
 }
 
-static heed_executor *own[CREW_LANES + 1];
+static heed_executor *teams[CREW_LANES + 1];
 
-static void own_end(void)
+static void teams_end(void)
 {
     for (int i = 0; i <= CREW_LANES; i++)
-        heed_executor_destroy(own[i]);
+        heed_executor_destroy(teams[i]);
 }
 
-heed_executor crew_own(uint32_t width)
+heed_executor crew_openmp(uint32_t width)
 {
     static bool ends;
+    heed_status status = HEED_OK;
 
-    if (!ends && atexit(own_end) != 0)
+    if (!ends && atexit(teams_end) != 0)
         abort();
     ends = true;
-    if (width > CREW_LANES ||
-        (own[width] == NULL && heed_executor_create(width, 0, NULL, &own[width], NULL) < 0))
+    if (width > CREW_LANES)
         abort();
-    return *own[width];
+    if (teams[width] == NULL)
+        status = heed_executor_create(width, HEED_EXECUTOR_OPENMP, NULL, &teams[width], NULL);
+    if (status == HEED_E_NOT_BUILT)
+        status = heed_executor_create(width, 0, NULL, &teams[width], NULL);
+    if (status < 0)
+        abort();
+    return *teams[width];
 }
 
 heed_executor crew_pair(uint32_t width)

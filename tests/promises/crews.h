@@ -16,7 +16,7 @@ heed_executor crew_reverse(uint32_t width);
 heed_executor crew_threads(uint32_t width);
 /* Two threads, the caller's and another, that share the workers out: even ones and odd ones. */
 heed_executor crew_pair(uint32_t width);
-/* heed_executor_create's; one of each width in a process. */
-heed_executor crew_own(uint32_t width);
+/* A team of OpenMP's; own threads where there is none. One of each width in a process. */
+heed_executor crew_openmp(uint32_t width);
 
 #endif

@@ -26,14 +26,6 @@
 #if defined __GLIBC__ && !defined SANITIZED
 #define COUNTS 1
 
-/* Clang's OpenMP runtime asks malloc for itself when a team works; heed's own requests, which the
- * ledger counts, are none there either. */
-#if defined __clang__ && defined _OPENMP
-enum { OPENMP_ASKS = 1 };
-#else
-enum { OPENMP_ASKS = 0 };
-#endif
-
 static atomic_int counting;
 static atomic_llong asked;
 
@@ -129,8 +121,7 @@ static void case_try(size_t index, const struct place *p, const char *device, ui
     asked_by(&w, p, plan, &args, 1);
     ck_assert_int_eq(atomic_load(&p->ledger.requests), 0);
     n = asked_by(&w, p, plan, &args, AGAIN);
-    ck_assert_msg(n == 0 || (OPENMP_ASKS && width > 1),
-                  "%s on %s, %u workers: asked malloc %lld times", w.name, device,
+    ck_assert_msg(n == 0, "%s on %s, %u workers: asked malloc %lld times", w.name, device,
                   (unsigned)width, n);
     ck_assert_int_eq(atomic_load(&p->ledger.requests), 0);
     work_judge(&w, device, "runs without malloc");
@@ -188,8 +179,8 @@ static void operation_try(int index, const struct place *p, uint32_t width)
     asked_by_operation(run, plan, 1);
     ck_assert_msg(op_run_right(run), "%s", op_work_line(w));
     n = asked_by_operation(run, plan, AGAIN);
-    ck_assert_msg(n == 0 || (OPENMP_ASKS && width > 1), "%s, %u workers: asked malloc %lld times",
-                  op_work_line(w), (unsigned)width, n);
+    ck_assert_msg(n == 0, "%s, %u workers: asked malloc %lld times", op_work_line(w),
+                  (unsigned)width, n);
     ck_assert_int_eq(atomic_load(&p->ledger.requests), 0);
     op_run_finish(run);
     heed_plan_drop(plan);

@@ -24,7 +24,7 @@ static const struct {
     heed_executor (*make)(uint32_t width);
 } crews[] = {
     { "built in", width_of }, { "reverse", crew_reverse }, { "threads", crew_threads },
-    { "pair", crew_pair },    { "own", crew_own },
+    { "pair", crew_pair },    { "openmp", crew_openmp },
 };
 enum { CREWS = sizeof(crews) / sizeof(crews[0]) };
 

@@ -19,8 +19,8 @@ static struct {
     int count;
 } places;
 
-/* Check has no test at work yet where devices are counted first, and forks later: the built-in
- * executor's OpenMP runtime must not be awake before. */
+/* Check has no test at work yet where devices are counted first, and forks later: OpenMP's runtime,
+ * which the built-in executor asks for a width, must not be awake before. */
 int place_count(void)
 {
     const heed_executor alone = crew_reverse(1);

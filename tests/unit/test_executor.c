@@ -9,6 +9,7 @@
 
 #include <heed/attn.h>
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -33,7 +34,7 @@
 #define SANITIZED 0
 #endif
 
-enum { WIDEST = 9, ROUNDS = 240, CALLERS = 4 };
+enum { WIDEST = 9, ROUNDS = 240, CALLERS = 10 }; /* callers: more than have threads */
 
 static heed_report why;
 
@@ -43,13 +44,18 @@ static void set_up(void)
     why.size = sizeof(why);
 }
 
-static heed_executor *make(uint32_t width)
+static heed_executor *make_flagged(uint32_t width, uint32_t flags)
 {
     heed_executor *executor = NULL;
 
-    ck_assert_int_eq(heed_executor_create(width, 0, NULL, &executor, &why), HEED_OK);
+    ck_assert_int_eq(heed_executor_create(width, flags, NULL, &executor, &why), HEED_OK);
     ck_assert_uint_eq(executor->width, width);
     return executor;
+}
+
+static heed_executor *make(uint32_t width)
+{
+    return make_flagged(width, 0);
 }
 
 struct count {
@@ -85,14 +91,38 @@ static uint32_t wrong_jobs(const heed_executor *executor, uint32_t width, uint32
     return wrong;
 }
 
-LOOP_TEST(each_worker_has_one_turn, WIDEST)
+static void turns_try(uint32_t width, uint32_t flags)
 {
-    const uint32_t width = (uint32_t)_i + 1;
-    heed_executor *executor = make(width);
+    heed_executor *executor = make_flagged(width, flags);
 
     for (uint32_t some = 0; some <= width; some++)
         ck_assert_uint_eq(wrong_jobs(executor, some, ROUNDS), 0);
     heed_executor_destroy(executor);
+}
+
+LOOP_TEST(each_worker_has_one_turn, WIDEST)
+{
+    turns_try((uint32_t)_i + 1, 0);
+}
+
+/* More than 64 are cut to it, or to the number of processors. */
+TEST(a_team_of_openmp)
+{
+    heed_executor *executor = NULL;
+
+#if defined _OPENMP
+    turns_try(3, HEED_EXECUTOR_OPENMP);
+    ck_assert_int_eq(heed_executor_create(4096, HEED_EXECUTOR_OPENMP, NULL, &executor, &why),
+                     HEED_OK);
+    ck_assert_uint_ge(executor->width, 64);
+    ck_assert_uint_lt(executor->width, 4096);
+    heed_executor_destroy(executor);
+#else
+    ck_assert_int_eq(heed_executor_create(2, HEED_EXECUTOR_OPENMP, NULL, &executor, &why),
+                     HEED_E_NOT_BUILT);
+    ck_assert_str_eq(why.field, "flags");
+    ck_assert_ptr_null(executor);
+#endif
 }
 
 struct caller {
@@ -115,13 +145,60 @@ TEST(callers_beside_each_other)
     pthread_t threads[CALLERS];
 
     for (uint32_t i = 0; i < CALLERS; i++) {
-        callers[i] = (struct caller){ .executor = executor, .width = i + 1 };
+        callers[i] = (struct caller){ .executor = executor, .width = i % 4 + 1 };
         ck_assert_int_eq(pthread_create(&threads[i], NULL, call, &callers[i]), 0);
     }
     for (uint32_t i = 0; i < CALLERS; i++) {
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
         ck_assert_uint_eq(callers[i].wrong, 0);
     }
+    heed_executor_destroy(executor);
+}
+
+struct meeting {
+    atomic_uint here, missed;
+    uint32_t wanted;
+};
+
+static void meet(void *given, uint32_t worker)
+{
+    const struct timespec nap = { .tv_nsec = 100000 };
+    struct meeting *meeting = given;
+    int naps = 0;
+
+    (void)worker;
+    atomic_fetch_add(&meeting->here, 1);
+    while (atomic_load(&meeting->here) < meeting->wanted && naps++ < 100000)
+        nanosleep(&nap, NULL);
+    if (atomic_load(&meeting->here) < meeting->wanted)
+        atomic_fetch_add(&meeting->missed, 1);
+}
+
+struct guest {
+    const heed_executor *executor;
+    struct meeting *meeting;
+};
+
+static void *guest(void *given)
+{
+    const struct guest *guest = given;
+
+    guest->executor->parallel(guest->executor->context, 2, meet, guest->meeting);
+    return NULL;
+}
+
+/* Four workers of two jobs are at work at the same time: each caller, and a thread for each. */
+TEST(callers_share_the_threads)
+{
+    struct meeting meeting = { .wanted = 4 };
+    heed_executor *executor = make(3);
+    const struct guest other = { executor, &meeting };
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, guest, (void *)&other), 0);
+    guest((void *)&other);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_uint_eq(atomic_load(&meeting.missed), 0);
     heed_executor_destroy(executor);
 }
 
@@ -175,7 +252,7 @@ TEST(what_cannot_be_made)
 
     ck_assert_int_eq(heed_executor_create(2, 0, NULL, NULL, &why), HEED_E_NULL);
     ck_assert_str_eq(why.field, "executor");
-    ck_assert_int_eq(heed_executor_create(2, 1, NULL, &executor, &why), HEED_E_FLAG);
+    ck_assert_int_eq(heed_executor_create(2, 2, NULL, &executor, &why), HEED_E_FLAG);
     ck_assert_int_eq(heed_executor_create(0, 0, NULL, &executor, &why), HEED_E_VALUE);
     ck_assert_str_eq(why.field, "width");
     ck_assert_int_eq(heed_executor_create(4097, 0, NULL, &executor, &why), HEED_E_VALUE);
@@ -307,6 +384,105 @@ TEST(shares_that_are_refused)
     ck_assert_int_eq(heed_parallel(w.queue, -1, share, NULL, &why), HEED_E_VALUE);
     ck_assert_int_eq(heed_parallel(w.queue, INT64_MAX, share, NULL, &why), HEED_E_VALUE);
     ck_assert_str_eq(why.field, "n");
+    world_close(&w);
+}
+
+/* ---- threads of a runtime ---- */
+
+static int threads_now(void)
+{
+    DIR *folder = opendir("/proc/self/task");
+    int n = 0;
+
+    if (folder == NULL)
+        return -1;
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
+        n += entry->d_name[0] != '.';
+    closedir(folder);
+    return n;
+}
+
+static void built_in_open(struct world *w, uint32_t width)
+{
+    const heed_executor built_in = { .size = sizeof(built_in), .width = width };
+    const heed_runtime_desc desc = { .size = sizeof(desc), .executor = &built_in };
+
+    w->executor = NULL;
+    ck_assert_int_eq(heed_runtime_create(&desc, &w->runtime, &why), HEED_OK);
+    ck_assert_int_eq(heed_device_find(w->runtime, "cpu", &w->device, &why), HEED_OK);
+    ck_assert_int_eq(heed_queue_create(w->device, 0, &w->queue, &why), HEED_OK);
+}
+
+static uint32_t wrong_shares(const struct world *w)
+{
+    static struct shares shares;
+    uint32_t wrong = 0;
+
+    memset(&shares, 0, sizeof(shares));
+    shares.first = pthread_self();
+    if (heed_parallel(w->queue, SHARES, share, &shares, &why) != HEED_OK)
+        return SHARES;
+    for (int64_t i = 0; i < SHARES; i++)
+        wrong += atomic_load(&shares.turns[i]) != 1;
+    return wrong;
+}
+
+/* A run makes them, the runtime's end ends them. */
+TEST(threads_live_from_the_first_run_on)
+{
+    struct world w;
+    int before = threads_now();
+
+    if (before < 0)
+        return;
+    built_in_open(&w, 4);
+    ck_assert_int_eq(threads_now(), before);
+    ck_assert_uint_eq(wrong_shares(&w), 0);
+    ck_assert_int_eq(threads_now(), before + 3);
+    world_close(&w);
+    ck_assert_int_eq(threads_now(), before);
+}
+
+/* 0: before the first run, the child makes threads of its own; 1: after it, the child has none. */
+LOOP_TEST(a_forked_child_runs, 2)
+{
+    struct world w;
+    int status = 0;
+    pid_t child;
+
+    if (OF_THREADS)
+        return;
+    built_in_open(&w, 4);
+    if (_i == 1)
+        ck_assert_uint_eq(wrong_shares(&w), 0);
+    child = fork();
+    if (child == 0) {
+        const uint32_t wrong = (alarm(20), wrong_shares(&w));
+        const int threads = threads_now();
+
+        world_close(&w);
+        _exit(wrong != 0 ? 1 : threads > 0 && threads != (_i == 0 ? 4 : 1) ? 2 : 0);
+    }
+    ck_assert_int_gt(child, 0);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert_uint_eq(wrong_shares(&w), 0);
+    world_close(&w);
+}
+
+/* Address space for some stacks, not for all: a run has those that there are. */
+TEST(a_run_with_fewer_threads)
+{
+    const struct rlimit limit = { .rlim_cur = 1 << 28, .rlim_max = RLIM_INFINITY };
+    struct world w;
+
+    if (SANITIZED)
+        return;
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    built_in_open(&w, 64);
+    for (int again = 0; again < 3; again++)
+        ck_assert_uint_eq(wrong_shares(&w), 0);
+    ck_assert_int_lt(threads_now(), 64);
     world_close(&w);
 }
 

@@ -345,10 +345,10 @@ TEST(each_lane_runs_once)
 
     for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
         const heed_executor given = { .size = sizeof(given), .width = widths[i] };
-        heed_executor e;
+        heed_executor e, *own;
         struct workers workers = { { 0 } };
 
-        ck_assert_int_eq(heed_executor_take(&e, &given, &why), HEED_OK);
+        ck_assert_int_eq(heed_executor_take(&e, &own, &given, &heed_alloc_default, &why), HEED_OK);
         ck_assert_uint_ge(e.width, 1);
         ck_assert_ptr_nonnull((void *)(uintptr_t)e.parallel);
         if (widths[i] != 0)
@@ -357,6 +357,7 @@ TEST(each_lane_runs_once)
         e.parallel(e.context, e.width, mark_lane, &workers);
         for (uint32_t worker = 0; worker < 512; worker++)
             ck_assert_int_eq(atomic_load(&workers.seen[worker]), worker < e.width);
+        heed_executor_destroy(own);
     }
 }
 

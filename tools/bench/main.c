@@ -32,7 +32,7 @@ struct bench {
     heed_device *device, *other;        /* other NULL: none */
     heed_device_props props, other_props;   /* of `device` and `other` */
     struct peer *peer;
-    heed_executor *sleepers;            /* NULL: the built-in executor works */
+    heed_executor *team;                /* of OpenMP's threads; NULL: the built-in executor works */
     unsigned threads;                   /* that work, of the host */
     bool cpu_time;
 };
@@ -161,11 +161,12 @@ static int open_bench(struct bench *bench)
             return EXIT_FAILED;
         }
     }
-    status = bench->options.sleep
-                 ? heed_executor_create(workers.width, 0, NULL, &bench->sleepers, &report)
+    status = bench->options.openmp
+                 ? heed_executor_create(workers.width, HEED_EXECUTOR_OPENMP, NULL, &bench->team,
+                                        &report)
                  : HEED_OK;
-    if (bench->sleepers != NULL)
-        desc.executor = bench->sleepers;
+    if (bench->team != NULL)
+        desc.executor = bench->team;
     if (status >= 0)
         status = heed_runtime_create(&desc, &bench->runtime, &report);
     if (status < 0) {
@@ -195,7 +196,7 @@ static void close_bench(struct bench *bench)
     plugin_close();
     if (bench->other_runtime != NULL)
         bench->another.runtime_destroy(bench->other_runtime);
-    heed_executor_destroy(bench->sleepers);
+    heed_executor_destroy(bench->team);
     peer_stop(bench->peer);
 }
 

@@ -17,7 +17,7 @@ struct state {
     struct options *out;
     const char *device, *isa, *vs, *peer, *plugin;
     int64_t threads, pairs, timeout, neighbours;
-    bool json, quick, sleep;
+    bool json, quick, openmp;
 };
 
 /* A line of its own, where a mistake has several forms. False. */
@@ -81,8 +81,8 @@ static const struct command_option rows[] = {
     { .name = "--threads", .value = "N", .at = offsetof(struct state, threads), .low = 1,
       .high = 1024,
       .help = "workers of the built-in executor (default 1)" },
-    { .name = "--sleep", .at = offsetof(struct state, sleep),
-      .help = "workers of heed_executor_create instead, which sleep between runs" },
+    { .name = "--openmp", .at = offsetof(struct state, openmp),
+      .help = "a team of OpenMP's threads instead (HEED_EXECUTOR_OPENMP)" },
     { .name = "--pairs", .value = "N", .at = offsetof(struct state, pairs),
       .low = OPTIONS_PAIRS_LEAST, .high = 10000,
       .help = "pairs of peak loops and kernel, at least 15 (default 15)" },
@@ -196,7 +196,7 @@ static bool complete(struct state *s)
     out->pairs = s->quick ? 1 : s->pairs;
     out->json = s->json;
     out->quick = s->quick;
-    out->sleep = s->sleep;
+    out->openmp = s->openmp;
     if (s->isa != NULL && s->device != NULL && strcmp(s->device, "cpu") != 0
         && (strncmp(s->device, "cpu:", 4) != 0 || strcmp(s->device + 4, s->isa) != 0))
         return say("--isa: wanted the instruction set of --device, got another one");

@@ -26,7 +26,7 @@ struct options {
     enum options_clock clock;
     uint32_t numerics;                  /* HEED_NUMERICS_* that plans are asked for */
     bool json;
-    bool sleep;                         /* workers are threads of heed_executor_create */
+    bool openmp;                        /* workers are a team of OpenMP's threads */
     bool quick;                         /* one pair of short bursts, which say nothing of speed */
 };
 

@@ -47,8 +47,8 @@ def text(name, value):
 
 
 class Runtime:
-    """The backends and their devices. threads: workers of host devices, 0 for as many as OpenMP
-    has; cache_dir: a folder for compiled kernels. Results have the same bits for every width."""
+    """The backends and their devices. threads: workers of host devices, 0 for as many as
+    OMP_NUM_THREADS or the processors; cache_dir: a folder for compiled kernels. Results have the same bits for every width."""
 
     def __init__(self, threads: int = 0, cache_dir: str | os.PathLike | None = None):
         desc, handle = new("heed_runtime_desc"), ctypes.c_void_p()
