@@ -6,6 +6,7 @@
  */
 #include "layouts.h"
 
+#include "../core/alloc.h"
 #include "../ops/attn/check_state.h"
 #include "../terms/terms.h"
 
@@ -22,14 +23,22 @@ static heed_status run_entry(const struct heed_entries *e, const struct heed_ent
     return HEED_E_INDEX;
 }
 
-/* The only term shows everything. */
+/* The only term shows everything. A list has fewer places than 63 bits count, also one whose entries
+ * are all the same one. */
 static heed_status check(struct heed_check *c, uint32_t s)
 {
     static const char why[] = "the only term of a LISTED source is ALL";
     const heed_source *source = &c->sources[s];
+    const heed_tensor *list = &c->slots[source->slot - 1].t;
+    const int64_t entries = list->shape[list->ndim - 1];
+    const int64_t run = source->run == 0 ? 1 : source->run;
     const struct heed_term_kind *kind;
+    int64_t places;
 
-    c->to[s].run = source->run == 0 ? 1 : source->run;
+    c->to[s].run = (int32_t)run;
+    if (!heed_mul_i64(entries, run, &places))
+        return heed_check_fail(c, HEED_E_OVERFLOW, "slot", INT64_MAX / run, entries,
+                               "entries times keys of a run leave 63 bits");
     if (source->n_terms > 1)
         return heed_check_fail(c, HEED_E_UNSUPPORTED, "n_terms", 1, source->n_terms, "%s", why);
     if (source->n_terms == 0)

@@ -427,20 +427,31 @@ static uint32_t wrong_shares(const struct world *w)
     return wrong;
 }
 
-/* A run makes them, the runtime's end ends them. */
+/* A thread that was waited for may still be on its way out of the folder. */
+static bool threads_become(int n)
+{
+    const struct timespec nap = { .tv_nsec = 1000000 };
+    int naps = 0;
+
+    while (threads_now() != n && naps++ < 10000)
+        nanosleep(&nap, NULL);
+    return threads_now() == n;
+}
+
+/* A run makes them, the runtime's end ends them. ThreadSanitizer has threads of its own. */
 TEST(threads_live_from_the_first_run_on)
 {
+    const int before = threads_now();
     struct world w;
-    int before = threads_now();
 
-    if (before < 0)
+    if (before < 0 || OF_THREADS)
         return;
     built_in_open(&w, 4);
     ck_assert_int_eq(threads_now(), before);
     ck_assert_uint_eq(wrong_shares(&w), 0);
-    ck_assert_int_eq(threads_now(), before + 3);
+    ck_assert(threads_become(before + 3));
     world_close(&w);
-    ck_assert_int_eq(threads_now(), before);
+    ck_assert(threads_become(before));
 }
 
 /* 0: before the first run, the child makes threads of its own; 1: after it, the child has none. */
