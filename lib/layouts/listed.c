@@ -23,8 +23,8 @@ static heed_status run_entry(const struct heed_entries *e, const struct heed_ent
     return HEED_E_INDEX;
 }
 
-/* The only term shows everything. A list has fewer places than 63 bits count, also one whose entries
- * are all the same one. */
+/* The only term shows everything. A list has fewer places than 63 bits count, also one whose
+ * entries are all the same one. */
 static heed_status check(struct heed_check *c, uint32_t s)
 {
     static const char why[] = "the only term of a LISTED source is ALL";
