@@ -53,22 +53,33 @@ HK_FN void hk_stretch_alibi(HK_GLOBAL struct hk_stretch *to)
 HK_NOINLINE void hk_stretch_fill(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
                                  HK_GLOBAL struct hk_stretch *to)
 {
+    hk_i64 j;
+
     switch (bias->kind) {
     case HK_BIAS_TABLE:
         hk_stretch_table(call, bias, to);
-        return;
+        break;
     case HK_BIAS_ALIBI:
         hk_stretch_alibi(to);
-        return;
+        break;
+    default:                    /* DENSE asks for a key, not for a distance */
+        HK_UNREACHABLE();
     }
-    HK_UNREACHABLE();           /* DENSE asks for a key, not for a distance */
+    to->removes = 0;
+    for (j = 0; j < to->count; j++)
+        to->removes |= to->values[j] == -HK_INFINITY;
 }
 
-/* Values for 64 keys on end, the first of them at distance `delta` from row i of the strip. The
- * rows behind it are nearer to the keys, or their distances are less. */
-HK_FN HK_GLOBAL const float *hk_stretch_get(const struct hk_strip *st,
-                                            HK_GLOBAL const struct hk_bias *bias, hk_u32 number,
-                                            hk_i64 i, hk_i64 delta)
+HK_FN int hk_stretch_holds(HK_GLOBAL const struct hk_stretch *s, hk_i64 delta)
+{
+    return delta >= s->first && delta + HK_BLOCK <= s->first + s->count;
+}
+
+/* That with values for 64 keys on end, the first of them at distance `delta` from row i of the
+ * strip. The rows behind it are nearer to the keys, or their distances are less. */
+HK_FN HK_GLOBAL const struct hk_stretch *hk_stretch_get(const struct hk_strip *st,
+                                                        HK_GLOBAL const struct hk_bias *bias,
+                                                        hk_u32 number, hk_i64 i, hk_i64 delta)
 {
     const struct hk_call *call = st->call;
     const hk_i64 stack = call->plan->strips.stack;
@@ -76,8 +87,7 @@ HK_FN HK_GLOBAL const float *hk_stretch_get(const struct hk_strip *st,
     HK_GLOBAL struct hk_stretch *s =
         st->stretches + (number * stack + i % stack) % call->plan->stretches;
 
-    if (s->bias != id || s->b != st->b || s->head != head || delta < s->first ||
-        delta + HK_BLOCK > s->first + s->count) {
+    if (s->bias != id || s->b != st->b || s->head != head || !hk_stretch_holds(s, delta)) {
         const hk_i64 last = st->n_rows - 1;
         const hk_i64 more =
             hk_lookup_query(call, &bias->from, st->b, st->query[last].index, st->query[last].q) -
@@ -91,7 +101,15 @@ HK_FN HK_GLOBAL const float *hk_stretch_get(const struct hk_strip *st,
         s->count = HK_BLOCK + back;
         hk_stretch_fill(call, bias, s);
     }
-    return s->values + (delta - s->first);
+    return s;
+}
+
+/* Does what the bias gives to keys of a block depend on their distance alone? */
+HK_FN int hk_stretch_serves(HK_GLOBAL const struct hk_sub *sub,
+                            HK_GLOBAL const struct hk_bias *bias)
+{
+    return hk_block_aligned(sub) && sub->pos_step == 1 && !bias->from.k_coord.slot &&
+           (bias->kind == HK_BIAS_TABLE || bias->kind == HK_BIAS_ALIBI);
 }
 
 /* ---- rows ---- */
@@ -149,10 +167,12 @@ HK_FN HK_GLOBAL const float *hk_bias_get(const struct hk_strip *st,
         return bias->u.slot ? hk_dense_scale(st, hk_bias_scale(st->call, bias, at->b, at->head), t)
                             : t;
     }
-    if (hk_block_aligned(sub) && sub->pos_step == 1 && !bias->from.k_coord.slot &&
-        (bias->kind == HK_BIAS_TABLE || bias->kind == HK_BIAS_ALIBI))
-        return hk_stretch_get(st, bias, number, i,
-                              hk_lookup_delta(st->call, &bias->from, at, block * HK_BLOCK));
+    if (hk_stretch_serves(sub, bias)) {
+        const hk_i64 delta = hk_lookup_delta(st->call, &bias->from, at, block * HK_BLOCK);
+        HK_GLOBAL const struct hk_stretch *near = hk_stretch_get(st, bias, number, i, delta);
+
+        return near->values + (delta - near->first);
+    }
     for (; mask != 0; mask &= mask - 1) {
         const int key = hk_first_bit(mask);
         float value = 0.0f;
@@ -220,6 +240,91 @@ HK_NOINLINE hk_u64 hk_score_row(const struct hk_strip *st, HK_GLOBAL const struc
         mask &= left;
     }
     return mask;
+}
+
+/* The same of a row to which one bias gives `values`, and nothing else happens to its scores. */
+HK_INLINE hk_u64 hk_score_join(HK_GLOBAL float *s, HK_GLOBAL const float *values, hk_vec c,
+                               hk_vec factor, HK_GLOBAL float *max, const int removes)
+{
+    const hk_vec none = hkv_set(-HK_INFINITY);
+    hk_u64 left = removes ? 0 : ~(hk_u64)0;
+    hk_vec top = none;
+    int n;
+
+    for (n = 0; n < HK_BLOCK; n += HKV_LANES) {
+        const hk_vec x = hkv_load(values + n), y = hkv_fma(x, factor, hkv_mul(hkv_load(s + n), c));
+
+        if (removes)
+            left |= (hk_u64)hkv_word(hkv_not_equal(x, none)) << n;
+        top = hkv_max_f(y, top);
+        hkv_store(s + n, y);
+    }
+    hkv_store(max, top);
+    return left;
+}
+
+/* hk_score_row for a tile whose first row is `row` of the strip, with one bias that depends on the
+ * distance: what rows share is asked for once. */
+HK_NOINLINE void hk_score_near(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                               const struct hk_tile *tile, hk_i64 row, hk_i64 block)
+{
+    HK_GLOBAL const struct hk_bias *bias = hk_biases(st->call, st->source);
+    const hk_i64 key =
+        hk_lookup_key(st->call, &bias->from, sub, st->b, st->len, block * HK_BLOCK);
+    const hk_vec c = hkv_set(st->call->plan->c);
+    HK_GLOBAL const struct hk_stretch *near = 0;
+    hk_vec factor = c;
+    struct hk_place at;
+    hk_i64 i;
+
+    at.sub = sub;
+    at.b = st->b;
+    at.len = st->len;
+    at.index = at.q = 0;        /* no factor asks for them */
+    at.head = -1;
+    for (i = 0; i < tile->rows; i++) {
+        HK_GLOBAL const struct hk_worker_query *query = st->query + row + i;
+        HK_GLOBAL float *s = tile->s + i * HK_BLOCK, *max = tile->max + i * HKV_LANES;
+        HK_GLOBAL const float *values;
+        hk_i64 delta;
+
+        if (tile->masks[i] == 0)
+            continue;
+        delta = key - hk_lookup_query(st->call, &bias->from, st->b, query->index, query->q);
+        if (query->head != at.head) {
+            at.head = query->head;
+            factor = hkv_set(hk_bias_factor(st->call, bias, &at));
+            near = 0;
+        }
+        if (!near || !hk_stretch_holds(near, delta))
+            near = hk_stretch_get(st, bias, 0, row + i, delta);
+        values = near->values + (delta - near->first);
+        if (near->removes)
+            tile->masks[i] &= hk_score_join(s, values, c, factor, max, 1);
+        else
+            hk_score_join(s, values, c, factor, max, 0);
+    }
+}
+
+/* Raw scores of a tile's rows, the first of which is `row` of the strip, to y; keys that a bias
+ * removed leave the masks. What all rows see then. */
+HK_FN hk_u64 hk_score_rows(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                           const struct hk_sub_view *view, const struct hk_tile *tile, hk_i64 row,
+                           hk_i64 block)
+{
+    const int alone = st->source->n_biases == 1 && !(st->call->plan->flags & HK_PLAN_CAPPED) &&
+                      hk_stretch_serves(sub, hk_biases(st->call, st->source));
+    hk_u64 all = ~(hk_u64)0;
+    hk_i64 i;
+
+    if (alone)
+        hk_score_near(st, sub, tile, row, block);
+    for (i = 0; i < tile->rows; i++) {
+        if (!alone && tile->masks[i] != 0)
+            tile->masks[i] = hk_score_row(st, sub, view, row + i, block, tile->masks[i]);
+        all &= tile->masks[i];
+    }
+    return all;
 }
 
 #endif

@@ -241,7 +241,6 @@ HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_
     const struct hk_tile tile = hk_strip_tile(st, m);
     const int plain = hk_logits_plain(st);
     const float c = plain ? st->call->plan->c : 1.0f;
-    hk_u64 all = ~(hk_u64)0;
     hk_i64 i;
 
     if (plain && st->full[m]) {
@@ -249,17 +248,12 @@ HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_
         return;
     }
 #if !HK_PLAIN
-    for (i = 0; i < tile.rows && !plain; i++) {
-        if (tile.masks[i] != 0)
-            tile.masks[i] = hk_score_row(st, sub, view, m * HK_R + i, block, tile.masks[i]);
-        all &= tile.masks[i];
-    }
-    if (!plain && finite && all == ~(hk_u64)0 && st->source->n_biases > 0) {
+    if (!plain && hk_score_rows(st, sub, view, &tile, m * HK_R, block) == ~(hk_u64)0 && finite &&
+        st->source->n_biases > 0) {
         hk_softmax_finite(&tile);
         return;
     }
 #endif
-    (void)all;
     if (finite) {
         hk_softmax_masked(&tile, c, st->tile_masks[m]);
         return;

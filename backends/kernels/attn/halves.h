@@ -283,10 +283,8 @@ HK_FN void hk_halves_tile(const struct hk_strip *st, HK_GLOBAL const struct hk_s
     hk_tile_begin(st, m);
     hkv_halves_scores(hk_halves_q(st, m * HK_R), pitch, k, tile.s);
 #if !HK_PLAIN
-    for (i = 0; i < tile.rows && !plain; i++) {
-        if (tile.masks[i] != 0)
-            tile.masks[i] = hk_score_row(st, sub, view, m * HK_R + i, block, tile.masks[i]);
-    }
+    if (!plain)
+        hk_score_rows(st, sub, view, &tile, m * HK_R, block);
 #endif
     hk_halves_weights(&tile, plain ? st->call->plan->c : 1.0f, plain && st->full[m], bad, p);
     for (i = tile.rows * HK_BLOCK; i < HK_R * HK_BLOCK; i++)

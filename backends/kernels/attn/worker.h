@@ -24,6 +24,7 @@
 struct hk_stretch {
     hk_i64 bias, b, head;               /* bias: its place in the blob; negative: none is kept */
     hk_i64 first, count;
+    hk_i64 removes;                     /* not 0: -Inf is among them */
     float values[HK_STRETCH_MAX];
 };
 
