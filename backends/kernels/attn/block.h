@@ -13,6 +13,7 @@
 #include "bias_lanes.h"
 #include "dot_lanes.h"
 #include "panels.h"
+#include "spread.h"
 
 #define HK_FINITE_TILES 4
 
@@ -184,13 +185,21 @@ HK_FN void hk_tile_whole(const struct hk_strip *st, HK_GLOBAL const float *k, hk
 }
 
 /* The commonest block by far: all tiles are like that. */
-HK_FN void hk_block_whole(struct hk_strip *st, HK_GLOBAL const float *k, HK_GLOBAL const float *v,
-                          hk_i64 v_row, const struct hk_next *next)
+HK_FN void hk_block_whole(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub, hk_i64 block,
+                          HK_GLOBAL const float *k, HK_GLOBAL const float *v, hk_i64 v_row)
 {
+    struct hk_next next;
     hk_i64 m;
 
+#if HK_FETCHES
+    if (hk_spread_serves(st, sub, block)) {
+        hk_spread_whole(st, block, k, v, v_row);
+        return;
+    }
+#endif
+    next = hk_next_get(st, sub, block);
     for (m = 0; m < st->tiles; m++) {
-        hk_next_fetch(next, m);
+        hk_next_fetch(&next, m);
         hk_tile_whole(st, k, m);
     }
     for (m = 0; m < st->tiles; m++)
@@ -444,9 +453,8 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     panels = hk_block_panels(st, sub, block);
     k = panels.k;
     if (inside && panels.finite && hk_source_plain(st)) {
-        next = hk_next_get(st, sub, block);
         v = hk_block_values(st, sub, view, block, available, &v_row);
-        hk_block_whole(st, k, v, v_row, &next);
+        hk_block_whole(st, sub, block, k, v, v_row);
         return;
     }
     if (inside)
@@ -464,13 +472,13 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     if (!k)
         k = hk_block_gather(st, sub, view, block, visible);
 #endif
-    next = hk_next_get(st, sub, block);
     v = hk_block_values(st, sub, view, block, visible, &v_row);
     finite = panels.k ? panels.finite : hk_block_finite(st, v, v_row, visible);
     if (inside && finite && hk_source_plain(st)) {
-        hk_block_whole(st, k, v, v_row, &next);
+        hk_block_whole(st, sub, block, k, v, v_row);
         return;
     }
+    next = hk_next_get(st, sub, block);
     hk_block_weights(st, sub, view, block, k, finite, &next);
     hk_block_values_add(st, v, v_row, finite);
 }

@@ -86,32 +86,41 @@ HK_FN void hk_score_panel(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk
 #endif
 }
 
-/* Scores of a tile with all 64 keys as y = s * c, and each row's largest y, lane by lane, in max.
- * Saves a pass over the scores. (c is read behind the products, which need all registers.) */
+/* A tile's scores with the panel from key n on as y = s * c, and each row's largest y so far, lane
+ * by lane, in max. (c is read here, behind the products, which need all registers.) */
+HK_INLINE void hk_score_leave(hk_vec acc[HK_R][HK_TILE_VECS], int n, HK_GLOBAL const float *factor,
+                              HK_GLOBAL float *s, HK_GLOBAL float *max)
+{
+    const hk_vec c = hkv_set(*factor);
+    int i, u;
+
+    HK_UNROLL
+    for (i = 0; i < HK_R; i++) {
+        hk_vec top = n == 0 ? hkv_set(-HK_INFINITY) : hkv_load(max + i * HKV_LANES);
+
+        HK_UNROLL
+        for (u = 0; u < HKV_TILE; u++) {
+            const hk_vec y = hkv_mul(acc[i][u], c);
+
+            top = hkv_max_f(y, top);
+            hkv_store(s + i * HK_BLOCK + n + u * HKV_LANES, y);
+        }
+        hkv_store(max + i * HKV_LANES, top);
+    }
+}
+
+/* Scores of a tile with all 64 keys so. Saves a pass over the scores. */
 HK_NOINLINE void hk_score_block(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
                                 HK_GLOBAL float *s, HK_GLOBAL const float *factor,
                                 HK_GLOBAL float *max)
 {
-    int n, i, u;
+    int n;
 
     for (n = 0; n < HK_BLOCK; n += HK_PANEL) {
-        hk_vec acc[HK_R][HK_TILE_VECS], c;
+        hk_vec acc[HK_R][HK_TILE_VECS];
 
         hk_product_sums(q, d, k + n * d, d, acc, HKV_TILE);
-        c = hkv_set(*factor);
-        HK_UNROLL
-        for (i = 0; i < HK_R; i++) {
-            hk_vec top = n == 0 ? hkv_set(-HK_INFINITY) : hkv_load(max + i * HKV_LANES);
-
-            HK_UNROLL
-            for (u = 0; u < HKV_TILE; u++) {
-                const hk_vec y = hkv_mul(acc[i][u], c);
-
-                top = hkv_max_f(y, top);
-                hkv_store(s + i * HK_BLOCK + n + u * HKV_LANES, y);
-            }
-            hkv_store(max + i * HKV_LANES, top);
-        }
+        hk_score_leave(acc, n, factor, s, max);
     }
 }
 

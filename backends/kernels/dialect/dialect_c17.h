@@ -33,6 +33,7 @@
 #if defined __GNUC__
 #define HK_INLINE static inline __attribute__((always_inline))
 #define HK_NOINLINE static __attribute__((noinline, unused))
+#define HK_FETCHES 1
 #define HK_PREFETCH(p) __builtin_prefetch((p), 0, 2)        /* into the second level */
 #define HK_PREFETCH_NEAR(p) __builtin_prefetch((p), 0, 3)   /* into the first */
 #else
