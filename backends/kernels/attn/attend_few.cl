@@ -125,14 +125,16 @@ HK_FN void hk_few_keys(const struct hk_group *g, struct hk_mine *mine,
 
     HK_NO_UNROLL
     for (first = 0; first < step->slabs; first += some) {
-        HK_BARRIER();
-        HK_EACH(id) {
-            if (step->stages) {
-                HK_MARK(cold);
-                hk_stage_q(g, id, first * HK_SLAB);
+        if (HK_FLAT || step->stages) {
+            HK_BARRIER();
+            HK_EACH(id) {
+                if (step->stages) {
+                    HK_MARK(cold);
+                    hk_stage_q(g, id, first * HK_SLAB);
+                }
             }
+            HK_BARRIER();
         }
-        HK_BARRIER();
         HK_EACH(id) {
             HK_NO_UNROLL
             for (s = first; s < step->slabs && s < first + some; s += 2) {
@@ -343,7 +345,6 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
         hk_few_clear(&mine[HK_OWN(id)]);
     }
     hk_few_keys(g, mine, &step);
-    HK_BARRIER();
     hk_few_weights(g, mine, &step);
     HK_NO_UNROLL
     for (s = 0; s < step.keys; s += 2 * HK_SLAB_KEYS) {
