@@ -66,9 +66,10 @@ SPLIT = [
     "s0.t1.kind=global s0.t1.gf=both s0.t1.block=1 seed=35",
 ]
 ATTENTION = [case for case in CASES if case.startswith("op=attn ")]
-# The form, options of the build, cases. HK_FLAT=0: with the barriers of GPUs alone (attn/walk.h).
+# The form, options of the build, cases. HK_FLAT=0: with the barriers of GPUs alone (attn/walk.h);
+# HK_LOAD_ANYWAY=1: with the loads of Intel's (attn/few_units.h).
 PASSES = [("lanes", "", CASES), ("workgroup", "", CASES),
-          ("workgroup", " -DHK_FLAT=0", ATTENTION + SPLIT)]
+          ("workgroup", " -DHK_FLAT=0 -DHK_LOAD_ANYWAY=1", ATTENTION + SPLIT)]
 
 
 def main():
