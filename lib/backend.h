@@ -131,6 +131,9 @@ struct heed_backend_offload {
     /* May be NULL. Is the event complete or failed, so that nothing has to wait for it any more,
      * and nothing must that is not to fail with it? */
     uint32_t (*event_over)(heed_device *, void *event);
+    /* May be NULL. Is what is enqueued captured, to be run later and more than once? */
+    heed_status (*queue_captures)(heed_device *, void *queue, uint32_t *captures,
+                                  struct heed_error_detail *);
     /* May be NULL: as heed_device_gemm, of a device that is open or not. */
     heed_status (*gemm)(const heed_device *, uint32_t open, char *text, size_t size);
 };

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The OpenCL kernels on Oclgrind, which checks every access: oclgrind.py HEED_CONFORM
 
-A few small cases on both forms of kernels, bit for bit against the reference, with nothing to be
-found in Oclgrind's log: no access outside a buffer, no data race. (No two rows of a copy have one
+A few small cases on both forms of kernels, those of attention also with the barriers that GPUs have,
+bit for bit against the reference, with nothing to be found in Oclgrind's log: no access outside a
+buffer, no data race. (No two rows of a copy have one
 destination here: of such rows memory.h does not say which one stays, and Oclgrind rightly reports
 them.) Without the compiler's optimizer, restrict and forced inlining, of which calls are made that
 Oclgrind 21.10 does not know. The first case of each form tests the device, the others find how that ended in
@@ -54,6 +55,21 @@ CASES = [
     "op=gate batch=1 h=1 n=4 d=33 seed=28",
     "op=embed batch=1 h=1 n=9 d=33 ids=hostile seed=29",
 ]
+# Two chunks: their parts are joined by another kernel. The last one cuts the strip of a row that sees
+# all keys.
+SPLIT = [
+    "op=attn batch=1 h=2 nq=1 d=8 dv=8 s0.nk=1100 seed=31",
+    "op=attn batch=1 h=2 nq=1 d=8 dv=8 s0.k=f16 s0.v=f16 s0.nk=1100 seed=32",
+    "op=attn batch=2 h=2 nq=1 d=32 dv=32 s0.hk=1 s0.lay=paged s0.page=64 s0.len=rt s0.k=q8_0 s0.v=q8_0 "
+    "s0.nk=1030 seed=33",
+    "op=attn batch=1 h=1 nq=130 d=8 dv=8 align=start s0.nk=1030 s0.nt=2 s0.t0.kind=window s0.t0.left=3 "
+    "s0.t1.kind=global s0.t1.gf=both s0.t1.block=1 seed=35",
+]
+ATTENTION = [case for case in CASES if case.startswith("op=attn ")]
+# The form, options of the build, cases. HK_FLAT=0: with the barriers of GPUs alone (attn/walk.h);
+# HK_LOAD_ANYWAY=1: with the loads of Intel's (attn/few_units.h).
+PASSES = [("lanes", "", CASES), ("workgroup", "", CASES),
+          ("workgroup", " -DHK_FLAT=0 -DHK_LOAD_ANYWAY=1", ATTENTION + SPLIT)]
 
 
 def main():
@@ -67,18 +83,19 @@ def main():
         folder = pathlib.Path(name)
         (folder / "oclgrind.icd").write_text(library + "\n", encoding="utf-8")
         log = folder / "log"
-        environment = dict(os.environ, OCL_ICD_VENDORS=name, HEED_CACHE_DIR=str(folder / "cache"),
-                           OCLGRIND_LOG=str(log), OCLGRIND_DATA_RACES="1",
-                           OCLGRIND_BUILD_OPTIONS="-cl-opt-disable -DHK_CALLS")
-        for form in ("lanes", "workgroup"):
-            for case in CASES:
+        environment = dict(os.environ, OCL_ICD_VENDORS=name, OCLGRIND_LOG=str(log),
+                           OCLGRIND_DATA_RACES="1")
+        for number, (form, options, cases) in enumerate(PASSES):
+            environment["HEED_CACHE_DIR"] = str(folder / f"cache{number}")
+            environment["OCLGRIND_BUILD_OPTIONS"] = "-cl-opt-disable -DHK_CALLS" + options
+            for case in cases:
                 result = subprocess.run([conform, "--device", "opencl:0:" + form, "--family",
                                          "bits", "--case", case], env=environment, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
                 report = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
                 good = result.returncode == 0 and not report.strip()
                 bad += not good
-                print(f"{form}: {case}: {'right' if good else 'FAILED'}")
+                print(f"{form}{options}: {case}: {'right' if good else 'FAILED'}", flush=True)
                 if not good:
                     print(result.stdout[-2000:], report[:2000], sep="\n")
     return 1 if bad else 0

@@ -54,7 +54,8 @@ typedef unsigned long long heed_cuda_address;       /* CUdeviceptr */
 
 #define HEED_CUDA_OPTIONAL(F)                                                                      \
     F(stream_context, "cuStreamGetCtx", (void *stream, void **context))                            \
-    F(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))
+    F(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))                              \
+    F(stream_captures, "cuStreamIsCapturing", (void *stream, int *status))
 
 #define HEED_CUDA_NVRTC(F)                                                                         \
     F(version, "nvrtcVersion", (int *major, int *minor))                                           \

@@ -20,6 +20,7 @@ static const struct heed_vendor vendor = {
         .buf_read = heed_cuda_buf_read,
         .queue_create = heed_cuda_queue_create,
         .queue_wait = heed_cuda_queue_wait,
+        .queue_captures = heed_cuda_queue_captures,
         .queue_destroy = heed_cuda_queue_destroy,
         .event_wait = heed_cuda_event_wait,
         .event_destroy = heed_cuda_event_destroy,

@@ -77,6 +77,26 @@ heed_status heed_cuda_queue_wait(heed_device *device, void *queue, struct heed_e
     return status;
 }
 
+/* A driver that does not say is taken not to capture; what it then refuses, the run reports. */
+heed_status heed_cuda_queue_captures(heed_device *device, void *queue, uint32_t *captures,
+                                     struct heed_error_detail *detail)
+{
+    struct heed_cuda_state *const state = device->state;
+    const struct heed_cuda_queue *const q = queue;
+    heed_status status = HEED_OK;
+    int said = 0;
+
+    if (state->driver->stream_captures != NULL)
+        status = heed_cuda_enter(state, detail);
+    if (state->driver->stream_captures == NULL || status < 0)
+        return status;
+    status = heed_cuda_check(state, state->driver->stream_captures(q->stream, &said),
+                             "cuStreamIsCapturing", detail);
+    heed_cuda_leave(state);
+    *captures = status >= 0 && said != 0;
+    return status;
+}
+
 void heed_cuda_queue_destroy(heed_device *device, void *queue)
 {
     struct heed_cuda_state *const state = device->state;

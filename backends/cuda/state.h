@@ -93,6 +93,8 @@ void heed_cuda_memory_destroy(void *state, void *handle);
 heed_status heed_cuda_queue_create(heed_device *, void *native, uint32_t has_native, void **queue,
                                    struct heed_error_detail *);
 heed_status heed_cuda_queue_wait(heed_device *, void *queue, struct heed_error_detail *);
+heed_status heed_cuda_queue_captures(heed_device *, void *queue, uint32_t *captures,
+                                     struct heed_error_detail *);
 void heed_cuda_queue_destroy(heed_device *, void *queue);
 heed_status heed_cuda_event_wait(heed_device *, void *event, struct heed_error_detail *);
 void heed_cuda_event_destroy(heed_device *, void *event);

@@ -54,7 +54,8 @@ extern "C" {
  * - **No hidden waiting.** heed_attn_run() enqueues and returns.
  * - **Graphs.** heed_attn_run() can be captured, once the plan has run before, with
  *   a workspace of the caller's (HEED_PLAN_OWN_WORKSPACE ties runs together by events
- *   from outside the capture) and without `event`. Plan and memory must live as long
+ *   from outside the capture) and without `event`: else it answers HEED_E_UNSUPPORTED,
+ *   nothing is enqueued, and the capture goes on. Plan and memory must live as long
  *   as the graph.
  * - **Threads** as in heed.h: one thread at a time for a heed_queue.
  */

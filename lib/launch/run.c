@@ -12,6 +12,7 @@
 #include "../core/owned.h"
 #include "operands.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool heed_launch_opaque(const struct heed_backend *backend)
@@ -156,6 +157,25 @@ static heed_status call_own(const heed_plan *plan, const heed_queue *queue,
     return status;
 }
 
+/* An event that is recorded while a queue is captured belongs to the capture: it tells nobody else
+ * when a run has ended, not even the next run with the plan's own workspace. */
+static heed_status require_no_capture(const heed_plan *plan, const heed_queue *queue,
+                                      struct heed_error_detail *detail)
+{
+    const struct heed_backend_offload *offload = plan->backend->offload;
+    uint32_t captures = 0;
+    heed_status status = HEED_OK;
+
+    if (offload->queue_captures != NULL)
+        status = offload->queue_captures(plan->device, queue->offload, &captures, detail);
+    if (status < 0 || !captures)
+        return status;
+    snprintf(detail->text, sizeof(detail->text), "the queue is captured: %s",
+             plan->own_workspace ? "a run with the plan's own workspace cannot be"
+                                 : "a run that gives an event cannot be");
+    return HEED_E_UNSUPPORTED;
+}
+
 /* *event, if wanted, holds a reference of the caller's. */
 static heed_status call_offload(const heed_plan *plan, const heed_queue *queue,
                                 struct heed_launching *l, heed_event **event)
@@ -166,6 +186,9 @@ static heed_status call_offload(const heed_plan *plan, const heed_queue *queue,
 
     l->launch.queue = queue->offload;
     if (event != NULL || own) {
+        status = require_no_capture(plan, queue, l->launch.detail);
+        if (status < 0)
+            return status;
         done = heed_event_new(plan->device);
         if (done == NULL)
             return HEED_E_NOMEM;

@@ -4,7 +4,8 @@
 """scripts/build-plain compiles what meson compiles: plain.py TOP BUILD
 
 The same rows of kernels for the host, the same instruction sets, and the same files of the library
-and of the tools. Nothing is compiled here; that takes minutes.
+and of the tools; what they include is in the tree or made by build-plain as well. Nothing is compiled
+here; that takes minutes.
 """
 
 import importlib.machinery
@@ -13,6 +14,7 @@ import json
 import pathlib
 import re
 import sys
+import tempfile
 
 # Where every build has the same files; which vendors' backends it has is an option.
 FOLDERS = ("lib", "reference", "backends/cpu", "backends/device", "tools")
@@ -36,6 +38,20 @@ def of_tree(top, files):
             and not name.startswith("tools/model/")}
 
 
+def missing(top, plain, files):
+    """Headers that files include by names in quotes and nobody has."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = pathlib.Path(folder)
+        plain.generate_kernels(made)
+        plain.generate_tools(made)
+        there = [top, top / "include", top / "tools", made]
+        for file in sorted(files):
+            text = (top / file).read_text("utf-8")
+            for name in re.findall(r'^#include "([^"]+)"', text, re.M):
+                if not any((room / name).exists() for room in ((top / file).parent, *there)):
+                    yield file, name
+
+
 def main():
     top, build = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
     plain = load(top / "scripts/build-plain")
@@ -56,6 +72,7 @@ def main():
     theirs = of_tree(top, [build / one["file"] for one in commands])
     for file in sorted(mine ^ theirs):
         faults.append(f"{file} is compiled by {'build-plain' if file in mine else 'meson'} only")
+    faults += [f"{file}: nobody makes {name}" for file, name in missing(top, plain, mine)]
     print("\n".join(faults) or f"{len(mine)} files")
     return 1 if faults else 0
 

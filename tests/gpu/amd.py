@@ -20,6 +20,7 @@ MEMORY = re.compile(r"(ds|global|flat|buffer|scratch)_(read|write|load|store)(\d
 BYTES = {"b128": 16, "b96": 12, "b64": 8, "b32": 4, "b16": 2, "b8": 1, "dwordx4": 16, "dwordx3": 12,
          "dwordx2": 8, "dword": 4}
 CODE = re.compile(r"(v|s|ds|global|flat|buffer|scratch)_")
+WAIT = re.compile(r"\ts_wait(?:cnt.*\bvmcnt\(|_loadcnt\w* )(0x[0-9a-f]+|\d+)")
 CALLEE = re.compile(r"([\w.$]+)@(?:rel32|gotpcrel32)@lo")
 
 
@@ -53,8 +54,8 @@ def kind(word, wave):
         return *place, 0.0
     if word.startswith(("ds_", "global_", "flat_", "buffer_", "scratch_")):
         return "other", 0, 0.0
-    if word.startswith("s_barrier"):
-        return "barrier", 0, 0.0
+    if word.startswith("s_barrier"):       # RDNA 4: a signal and a wait
+        return "wait" if "signal" in word else "barrier", 0, 0.0
     if word.startswith(("s_cbranch", "s_branch", "s_setpc", "s_swappc", "s_endpgm", "s_call")):
         return "branch", 0, 0.0
     if word.startswith(("s_waitcnt", "s_nop", "s_delay", "s_wait", "s_clause", "s_code_end",
@@ -92,6 +93,11 @@ def parse(text, wave):
         found = CALLEE.search(rest)
         callee = found[1] if found else callee
         one = Instruction(word, *(dual(line.strip(), wave) if "::" in line else kind(word, wave)))
+        waits = WAIT.search(line)
+        if waits:
+            one.left = int(waits[1], 0)
+        if one.kind == "global_load":
+            one.fills = frozenset({rest.split(",")[0].strip()})
         if word.startswith(("s_cbranch", "s_branch")):
             one.targets = (rest.strip(),)
         if word.startswith("s_swappc"):

@@ -15,6 +15,7 @@ import tempfile
 import time
 
 import amd
+import devices
 import intel
 import marks
 import nvidia
@@ -267,4 +268,10 @@ def measure(vendor, compiler, target, row, kernels, more=(), keep=None):
     steady = Steady(vendor, functions, texts)
     found.update(row=name, target=target, vendor=vendor, user=round(user, 2), wall=round(wall, 2),
                  **steady.results())
+    if "flight" in found:
+        items = found["occupancy"] * devices.SCHEDULERS[target] * found["wave"]
+        groups = max(items // found["threads"], 1)
+        found["in_flight"] = found["flight"] * found["threads"] * groups
+    if found.get("bytes"):
+        found["slots"] = found["vector"] / (found["bytes"] * found["wave"])
     return found, steady

@@ -14,7 +14,9 @@ import dataclasses
 class Instruction:
     """One instruction of one item: kind as in report.KINDS; width: bytes an item of a memory
     access; fma: fused multiply-adds an item; frames: ((file, line), ...) innermost first; ends:
-    nothing follows it; targets: labels it may jump to; callee: the function it calls."""
+    nothing follows it; targets: labels it may jump to; callee: the function it calls. Of flight.py:
+    names: what it reads or writes, which it waits for; fills: what a load writes; left: accesses
+    that may still be open behind a wait."""
     word: str
     kind: str
     width: int = 0
@@ -24,6 +26,9 @@ class Instruction:
     ends: bool = False
     callee: str = ""
     mark: str = ""
+    names: frozenset = frozenset()
+    fills: frozenset = frozenset()
+    left: int = None
 
 
 class Loop:

@@ -6,50 +6,7 @@
  * (dtype: 1 f32, 2 f16, 3 bf16; left, right -1: no window) becomes a line of output: for each
  * launch its kernel, threads of a group, groups. Memory of the device is the host's; nothing runs.
  */
-#include "backends/device/frame.h"
-#include "lib/core/context.h"
-
-#include <heed/attn.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static heed_status memory_create(void *state, uint64_t bytes, const void *contents, void **handle,
-                                 struct heed_error_detail *detail)
-{
-    (void)state;
-    (void)detail;
-    *handle = malloc((size_t)bytes);
-    if (*handle == NULL)
-        return HEED_E_NOMEM;
-    memcpy(*handle, contents, (size_t)bytes);
-    return HEED_OK;
-}
-
-static void memory_destroy(void *state, void *handle)
-{
-    (void)state;
-    free(handle);
-}
-
-static heed_status kernel(void *state, enum heed_kernel row, uint32_t large, void **compiled,
-                          struct heed_error_detail *detail)
-{
-    (void)row;
-    (void)large;
-    (void)detail;
-    *compiled = state;
-    return HEED_OK;
-}
-
-static const struct heed_driver driver = {
-    .size = sizeof(driver), .memory_create = memory_create, .memory_destroy = memory_destroy,
-    .kernel = kernel,
-};
-static const struct heed_backend backend = {
-    .size = sizeof(backend), .kind = HEED_DEVICE_CPU, .host = 1, .impls = heed_device_impls,
-};
+#include "planning.h"
 
 struct line {
     int64_t b, h, hk, n_q, n_k, d, left, right;
@@ -88,13 +45,13 @@ static heed_status plan_make(const struct line *l, heed_device *device, heed_pla
 static int answer(const struct line *l, heed_runtime *rt)
 {
     struct heed_device_state state = {
-        .driver = &driver,
+        .driver = &planning_driver,
         .services = &rt->services,
         .traits = { .shape = HEED_SHAPE_WORKGROUP, .workers = 132, .tile_rows = 6,
                     .group_rows = l->group_rows, .group_sums = l->group_sums },
     };
     heed_device device = {
-        .runtime = rt, .backend = &backend, .state = &state,
+        .runtime = rt, .backend = &planning_backend, .state = &state,
         .props = { .exact = 1, .usable = HEED_OK },
     };
     heed_report why = { .size = sizeof(why) };

@@ -86,6 +86,10 @@ def instruction(match, where, lanes, grf):
         one.targets = tuple(w for w in code if re.fullmatch(r"[A-Za-z_]\w*", w) and w != "null")
         flows = guard in (None, "(W)")
         one.ends = (flows and name in ("jmpi", "goto", "brd")) or name == "ret"
+    tokens = re.findall(r"\$(\d+)(?!\.src|\d)", " ".join(re.findall(r"\{[^}]*\}", rest)))
+    one.names = frozenset(int(n) for n in tokens)       # of the scoreboard
+    if one.kind == "global_load":
+        one.fills = one.names
     if "{EOT" in rest or "EOT}" in rest or ",EOT" in rest:
         one.ends = True
     return one

@@ -9,9 +9,10 @@ STATES = ("aim", "held")
 # Column: (the number it limits, what one of the column is in the number's units).
 COLUMNS = {"scratch": ("scratch", 1), "spills": ("spills", 1), "code": ("code", 1024),
            "compile": ("user", 1), "fma": ("fma_share", 1), "loads": ("loads_per_fma", 1),
-           "mma": ("mma", 1)}
-OPTIONAL = 1                    # columns at the end that a line may leave out
-LEAST = {"fma", "mma"}                 # the others are the most
+           "mma": ("mma", 1), "barriers": ("barriers", 1), "flight": ("in_flight", 1024),
+           "slots": ("slots", 1), "apart": ("fma_apart", 1)}
+OPTIONAL = 5                    # columns at the end that a line may leave out
+LEAST = {"fma", "mma", "flight", "apart"}       # the others are the most
 
 
 @dataclasses.dataclass

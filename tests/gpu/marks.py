@@ -17,8 +17,8 @@ import subprocess
 
 NAMES = {"qk", "pv", "softmax", "stage_q", "stage_k", "stage_v", "walk", "cold"}
 FUNCTION = re.compile(r"^(?:HK_FN|HK_PIECE|HK_INLINE|HK_NOINLINE)\b.*?(\w+)\((?!\()")
-FOR = re.compile(r"\bfor \((?:const )?(?:hk_\w+ |int )?(\w+) = ([^;]*); (\w+) ([<>]=?|!=) ([^;&]*?)"
-                 r"(?: && [^;]*)?; ((?:[^;{()]|\([^()]*\))*)\)")
+FOR = re.compile(r"\bfor \((?:const )?(?:hk_\w+ |int )?(\w+) = ([^;]*); (\w+)(?: \* (\w+))? "
+                 r"([<>]=?|!=) ([^;&]*?)(?: && [^;]*)?; ((?:[^;{()]|\([^()]*\))*)\)")
 
 # Names in the bounds of loops, for a plan whose d and d_v are the kernel's width, all keys visible.
 KNOWN = {"id": 0, "from": 0, "n": 64, "reach": 16, "any": 1, "reach->n": 1}
@@ -191,6 +191,10 @@ class Texts:
     def number(self, words):
         """The value of an expression of macros and known names; None: it has none."""
         known = dict(KNOWN, d=self.width(), d_v=self.width())
+        if "step" in words:
+            known.update({"step->d": self.width(), "step->keys": KNOWN["n"] * self.blocks(),
+                          "step->rows": self.number("HK_ROWS")})
+            words = words.replace("step.", "step->")
         words = re.sub(r"\b(?:\w+->)*plan->(d|d_v)\b", r"\1", words)
         for _ in range(12):
             new = re.sub(r"\b[A-Za-z_]\w*(?:->\w+)*", lambda m: f"({self.macros[m[0]]})"
@@ -211,6 +215,10 @@ class Texts:
     def width(self):
         return int(self.macros.get("HK_WIDTH", "64"))
 
+    def blocks(self):
+        """Blocks of 64 keys that a step takes."""
+        return (self.number("HK_BLOCKS") if "HK_BLOCKS" in self.macros else None) or 1
+
     def turns(self, name, line):
         """How often the `for` of that line turns; None: it is none, or nobody knows."""
         lines = self.text(name).lines[line - 1:line + 2]
@@ -218,10 +226,12 @@ class Texts:
             if lines and "for (" in lines[0] else None
         if not match:
             return None
-        begin, end = self.number(match[2]), self.number(match[5])
-        if begin is None or end is None:
+        begin, end = self.number(match[2]), self.number(match[6])
+        by = self.number(match[4]) if match[4] else 1
+        if begin is None or end is None or not by:
             return None
-        step = match[6].replace(match[1], "").strip()
+        end //= by
+        step = match[7].replace(match[1], "").strip()
         if step in ("++", "--"):
             size = 1
         elif step in ("/= 2", "*= 2"):

@@ -87,9 +87,22 @@ def parse(text):
     return functions
 
 
+def registers(word, rest, one):
+    """Numbers of those that an instruction names; memory accesses name the first of several, as
+    pairs and the fragments of matrices do."""
+    wide = max(one.width // 4, 2 if ".64" in word else 1, 4 if one.kind == "mma" else 1)
+    rest = re.sub(r"\[[^]]*\]", lambda place: place[0].replace("R", "A"), rest)
+    found = {int(n) + i for n in re.findall(r"\bR(\d+)", rest) for i in range(wide)}
+    found |= {int(n) + i for n in re.findall(r"\bA(\d+)", rest) for i in range(2)}
+    return frozenset(found)
+
+
 def instruction(match, frames):
     _, guard, word, rest, note = match.groups()
     one = Instruction(word, *kind(word, rest), frames)
+    one.names = registers(word, rest, one)
+    if one.kind == "global_load":
+        one.fills = registers(word, rest.split(",")[0], one)
     name = word.split(".")[0]
     targets = re.findall(r"`\(([^)]+)\)", rest)
     if name == "CALL" and targets and targets[0].startswith(".L"):     # a long jump

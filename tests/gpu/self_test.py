@@ -11,6 +11,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import amd                      # noqa: E402
+import flight                   # noqa: E402
 import intel                    # noqa: E402
 import limits                   # noqa: E402
 import marks                    # noqa: E402
@@ -170,6 +171,39 @@ class Flow(unittest.TestCase):
         self.assertEqual(found["kinds"]["int"], 4)              # d / HK_SLICE turns, by the text
         self.assertEqual(found["vector"], 2048 + 5 + 4)
         self.assertAlmostEqual(found["loads_per_fma"], 32 / 2048)
+        self.assertAlmostEqual(found["fma_apart"], 2048 / (2048 + 5 + 4))
+
+    def test_packed_products_are_counted_apart(self):
+        items = kernel()
+        for one in items:
+            if not isinstance(one, str) and one.fma:
+                one.fma = 2.0
+        found = Steady("amd", {"heed_kernel": items}, self.texts).results()
+        self.assertEqual(found["kinds"]["fma"], 512 + 1024)
+        self.assertAlmostEqual(found["fma_apart"], 3072 / (3072 + 5 + 4))
+
+    def test_a_step_may_have_several_blocks(self):
+        """All numbers are of one of them."""
+        (self.texts.folder / "k.h").write_text(TEXT.replace(
+            "    look();", "    for (k = 0; k * 64 < step->keys; k += 2)\n        look();"),
+            encoding="ascii")
+        texts = marks.Texts(self.texts.folder, "k.h",
+                            ["-DHK_WIDTH=64", "-DHK_KV=1", "-DHK_BLOCKS=(1 > 2 ? 1 : 4)"])
+        self.assertEqual(texts.blocks(), 4)
+        self.assertEqual(texts.turns("k.h", LOOK), 2)
+        found = Steady("amd", {"heed_kernel": kernel()}, texts).results()
+        self.assertEqual(found["kinds"]["fma"], 1024 + 1024 / 4)     # those of pv are straight
+        self.assertEqual(found["vector"], 1024 + 1024 / 4 + 5 / 4 + 4 / 4)
+
+    def test_loops_one_behind_the_other_share_products(self):
+        items = kernel()
+        at = items.index("values")
+        items[at:] = ["values", "one", *[code("fma", PV, LOOK)] * 64,
+                      code("branch", LOOK, targets=("one",)), "two", *[code("fma", PV, LOOK)] * 64,
+                      code("branch", LOOK, targets=("two",)),
+                      code("branch", LOOK, targets=("step",)), code("branch", LOOK, ends=True)]
+        found = Steady("amd", {"heed_kernel": items}, self.texts).results()
+        self.assertEqual(found["products"], {"qk": 1.0, "pv": 1.0})
 
     def test_calls_count_where_they_are(self):
         items = kernel()
@@ -247,9 +281,66 @@ class Parsers(unittest.TestCase):
         self.assertEqual((items[-1].targets, items[-1].ends), (("_0_1", "_0_1"), False))
 
 
+class Flight(unittest.TestCase):
+    """Bytes on their way, of loops of machine code."""
+
+    def most(self, functions):
+        items = functions["heed_kernel"]
+        for one in items:
+            if not isinstance(one, str):
+                one.mark = "stage_k"
+        graph = Graph(items)
+        return flight.most(graph, graph.loops[0])
+
+    def nvidia(self, *lines):
+        return self.most(nvidia.parse("heed_kernel:\n.L_x_1:\n" + "".join(
+            f"        /*{16 * n:04x}*/   {line} ;\n" for n, line in enumerate(lines)) +
+            "        /*1000*/   @P0 BRA `(.L_x_1) ;\n        /*1010*/   EXIT ;\n"))
+
+    def test_nvidia(self):
+        two = ("LDG.E.128 R4, desc[UR8][R2.64]", "LDG.E.64 R8, desc[UR8][R2.64+0x10]")
+        self.assertEqual(self.nvidia(*two, "FADD R0, R7, R9"), 24)
+        # One at a time: the first is waited for, by a store that names its first register alone,
+        # or as an address.
+        self.assertEqual(self.nvidia(two[0], "STS.128 [R1], R4", two[1], "FADD R0, R8, R9"), 16)
+        self.assertEqual(self.nvidia(two[0], "LDS R0, [R6]", two[1], "FADD R0, R8, R9"), 16)
+        # What the next turn waits for is on its way where this one ends.
+        self.assertEqual(self.nvidia("FADD R0, R7, R7", two[0], "FADD R0, R8, R8", two[1]), 24)
+        # Two ways to the same registers are one load.
+        self.assertEqual(self.nvidia(two[0], "@P1 BRA `(.L_x_1)", two[0], "FADD R0, R4, R4"), 16)
+
+    def test_amd(self):
+        def most(*lines):
+            return self.most(amd.parse("heed_kernel:   ; @heed_kernel\n.LBB0_1:\n" + "".join(
+                f"\t{line}\n" for line in lines) + "\ts_cbranch_scc1 .LBB0_1\n\ts_endpgm\n"
+                ".Lfunc_end0:\n", 64))
+
+        two = ("global_load_dwordx4 v[0:3], v[4:5], off", "global_load_dwordx2 v[6:7], v[4:5], off")
+        self.assertEqual(most(*two, "s_waitcnt vmcnt(0)"), 24)
+        self.assertEqual(most(two[0], "s_waitcnt vmcnt(0) lgkmcnt(0)", two[1], "s_waitcnt vmcnt(0)"),
+                         16)
+        # The older one is waited for; the other stays until the next turn waits.
+        self.assertEqual(most("s_waitcnt vmcnt(0)", *two, "s_waitcnt vmcnt(1)", two[0].replace(
+            "v[0:3]", "v[8:11]")), 24)
+        self.assertEqual(most(two[0], "s_wait_loadcnt 0x0", two[1], "s_wait_loadcnt 0x0"), 16)
+
+    def test_intel(self):
+        def most(*lines):
+            return self.most(intel.parse("_0_1:\n" + "".join(f"        {line}\n" for line in lines) +
+                                         "(f0.0)  jmpi  _0_1\n        send.gtwy (1|M0) {EOT}\n", 16, 64)[0])
+
+        one = "load.ugm.d32x4.a64 (16|M0)  r12:4       [r2:2]             {A@1,$5} // x"
+        two = "load.ugm.d32x2.a64 (16|M0)  r16:2       [r2:2]             {A@1,$15} // $5"
+        wait = "mov (16|M0)  r1.0<1>:f   r12.0<1;1,0>:f   {Compacted,$5.dst} // $15"
+        self.assertEqual(most(one, two, wait), 24)
+        self.assertEqual(most(one, wait, two, wait.replace("$5.dst", "$15.dst")), 16)
+        self.assertEqual(most(one, wait.replace("dst", "src"), two, wait), 24)
+
+
 class Limits(unittest.TestCase):
     FOUND = {"row": "workgroup_64_f32", "target": "sm_90", "scratch": 0, "spills": 0,
-             "code": 33 * 1024, "user": 1.0, "fma_share": 0.6, "loads_per_fma": 0.1}
+             "code": 33 * 1024, "user": 1.0, "fma_share": 0.6, "loads_per_fma": 0.1, "barriers": 25,
+             "in_flight": 20 << 10, "slots": 0.8, "fma_apart": 0.7}
 
     def check(self, line):
         with tempfile.TemporaryDirectory() as folder:
@@ -269,6 +360,14 @@ class Limits(unittest.TestCase):
     def test_aims_are_only_said(self):
         lines, broken = self.check("workgroup_* * aim 0 0 32 5 - -\n")
         self.assertEqual((lines[0].split(":")[0], broken), ("aim missed", 0))
+
+    def test_more_columns(self):
+        self.assertEqual(self.check("workgroup_* * held 0 0 33 5 - - - 25 20 0.8 0.7\n")[1], 0)
+        lines, broken = self.check("workgroup_* * held 0 0 33 5 - - - 2 21 0.3 0.8\n")
+        self.assertEqual(broken, 1)
+        for said in ("barriers 25 (limit 2)", "flight 20 (limit 21)", "slots 0.8 (limit 0.3)",
+                     "apart 0.7 (limit 0.8)"):
+            self.assertIn(said, lines[0])
 
     def test_bad_lines_are_refused(self):
         with self.assertRaises(ValueError):

@@ -3,13 +3,16 @@
 """What an item executes for one block of 64 keys: the steady loop of an attention kernel.
 
 The steady loop is the innermost one that holds products of both kinds, qk and pv. One turn of it is
-a block. How often loops inside it turn: those with products as often as the products of a block
-want, those that stage K or V as often as the bytes of a block want, others as the text of their
-`for` says; else once, and --explain says so.
+a step: a block, or HK_BLOCKS of them, all of which are there. How often loops inside it turn: those
+with products as often as the products of a step want (where several lie one behind the other, or are
+alternatives, as often as makes the products of the way through a step right), those that stage K or V
+as often as the bytes of a step want, others as the text of their `for` says; else once, and --explain
+says so. All numbers are of a block.
 """
 
 import collections
 
+import flight
 from flow import Graph
 
 KEYS = 64                       # of a block
@@ -26,19 +29,20 @@ VECTOR = {"amd": WORK, "nvidia": WORK | MEMORY, "intel": WORK | MEMORY | {"scala
 
 
 class Needs:
-    """What a block asks of an item: products by mark, bytes by mark."""
+    """What a step asks of an item: products by mark, bytes by mark."""
 
     def __init__(self, texts):
-        threads = texts.number("HK_THREADS") or 256
+        self.threads = threads = texts.number("HK_THREADS") or 256
         rows = texts.number("HK_ROWS") or texts.number("HK_GROUP_ROWS") or 64
         width = texts.width()
         size = SIZES.get(texts.macros.get("HK_KV", ""), 0)
-        self.products = {"qk": rows * KEYS * width / threads, "pv": rows * KEYS * width / threads}
-        self.bytes = {"stage_k": KEYS * width * size / threads,
-                      "stage_v": KEYS * width * size / threads}
-        self.said = (f"{rows} rows and {threads} items a group, blocks of {KEYS} keys, d = d_v = "
-                     f"{width}: {self.products['qk']:g} fused multiply-adds of qk and as many of "
-                     f"pv an item")
+        self.blocks = texts.blocks()
+        each = self.blocks * KEYS * width / threads
+        self.products = {"qk": rows * each, "pv": rows * each}
+        self.bytes = {"stage_k": each * size, "stage_v": each * size}
+        self.said = (f"{rows} rows and {threads} items a group, steps of {self.blocks} blocks of "
+                     f"{KEYS} keys, d = d_v = {width}: {rows * each:g} fused multiply-adds of qk "
+                     f"and as many of pv an item and a step")
 
 
 class Steady:
@@ -54,6 +58,7 @@ class Steady:
             self.weigh(None)
             if any(self.excess(mark) > 1.02 for mark in self.needs.products):
                 self.weigh("largest")
+            self.share()
 
     def mark(self, items):
         """Marks each instruction. Those that a compiler made of several have no line, or only that
@@ -113,6 +118,32 @@ class Steady:
             loop.runs, loop.why = self.turns(loop, most if only else None)
         self.total = self.graph.turn(self.loop, self.count)
         self.notes = [(loop, self.where(loop)) for loop in self.inside(self.loop)]
+
+    def even(self):
+        return all(abs(self.excess(mark) - 1) < 0.02 for mark in self.needs.products)
+
+    def share(self):
+        """Loops with products turn as much less, or more often, as their products on the way through
+        a step are more, or fewer, than a step wants. Where that does not come to an end another
+        kernel than the one that is looked at lies in the way: then all is as it was."""
+        before = {loop: loop.runs for loop in self.inside(self.loop)}
+        for _ in range(4):
+            if self.even():
+                return
+            self.scale()
+        if not self.even():
+            for loop, runs in before.items():
+                loop.runs = runs
+            self.total = self.graph.turn(self.loop, self.count)
+
+    def scale(self):
+        by = {mark: self.excess(mark) for mark in self.needs.products}
+        for loop in self.inside(self.loop):
+            mark = next((mark for mark in by if self.own(loop, mark)), None)
+            if mark and by[mark] > 0:
+                for one in [loop, *self.inside(loop)]:
+                    one.runs /= by[mark]
+        self.total = self.graph.turn(self.loop, self.count)
 
     def turns(self, loop, most):
         for mark, need in self.needs.products.items():
@@ -208,7 +239,7 @@ class Steady:
         return self.costs[name]
 
     def excess(self, mark):
-        """Products on the way through a block over those that a block needs."""
+        """Products on the way through a step over those that a step needs."""
         return self.total["work", 0, mark] / self.needs.products[mark]
 
     def size(self):
@@ -222,7 +253,8 @@ class Steady:
         marks = collections.Counter()
         loads = products = 0.0
         widths = collections.Counter()
-        for (kind, width, mark), n in self.total.items():
+        total = {key: n / self.needs.blocks for key, n in self.total.items()}
+        for (kind, width, mark), n in total.items():
             if kind == "work":
                 continue
             kinds[kind] += n
@@ -235,17 +267,25 @@ class Steady:
             if kind in ("fma", "mma") and mark in self.needs.products:
                 products += n
         vector = sum(n for kind, n in kinds.items() if kind in VECTOR[self.vendor])
-        work = sum(self.total["work", 0, mark] for mark in self.needs.products)
+        work = sum(total.get(("work", 0, mark), 0) for mark in self.needs.products)
         loop = list(self.graph.instructions(self.loop.blocks))
+        size = 2 * self.needs.bytes["stage_k"] / self.needs.blocks      # of K and V
         return {
+            "threads": self.needs.threads, "flight": flight.most(self.graph, self.loop),
+            "bytes": size, "barriers": self.barriers(kinds["barrier"]),
             "hot": sum(one.mark != "cold" for one in loop) / self.size(),
             "mma": kinds["mma"], "vector": vector, "fma_share": products / vector if vector else 0.0,
+            "fma_apart": work / (vector - products + work) if vector else 0.0,
             "loads_per_fma": loads / work if work else 0.0,
             "kinds": {kind: round(kinds[kind], 1) for kind in KINDS if kinds[kind]},
             "widths": {name: round(n, 1) for name, n in sorted(widths.items())},
             "marks": {mark: round(n, 1) for mark, n in sorted(marks.items())},
             "products": {mark: round(self.excess(mark), 3) for mark in self.needs.products},
         }
+
+    def barriers(self, kinds):
+        """Barriers of a block; Intel's are a signal and a wait."""
+        return kinds / 2 if self.vendor == "intel" else kinds
 
     def explain(self):
         yield self.needs.said
@@ -255,10 +295,10 @@ class Steady:
         yield f"steady loop: {self.where(self.loop)}, {len(self.loop.blocks)} blocks"
         for loop, where in self.notes:
             if loop.why != "cold":
-                yield f"  loop at {where}: {loop.runs:g} runs a block ({loop.why})"
+                yield f"  loop at {where}: {loop.runs:g} runs a step ({loop.why})"
         for mark in self.needs.products:
             yield f"products of {mark} on the way, over those needed: {self.excess(mark):.3f}"
-        yield "vector instructions a block by function, the first twelve:"
+        yield "vector instructions a step by function, the first twelve:"
         places = collections.Counter()
         for (kind, _, _, place), n in self.graph.turn(self.loop, self.count_places).items():
             if kind in VECTOR[self.vendor]:

@@ -15,7 +15,11 @@ COLUMNS = [
     ("matrix", lambda f: f"{f['mma']:.0f}" if "vector" in f else "-"),
     ("vector", lambda f: f"{f['vector']:.0f}" if "vector" in f else "-"),
     ("FMA share", lambda f: f"{f['fma_share']:.3f}" if "vector" in f else "-"),
+    ("apart", lambda f: f"{f['fma_apart']:.3f}" if "vector" in f else "-"),
     ("loads/FMA", lambda f: f"{f['loads_per_fma']:.3f}" if "vector" in f else "-"),
+    ("barriers", lambda f: f"{f['barriers']:.1f}" if "vector" in f else "-"),
+    ("KiB in flight", lambda f: f"{f['in_flight'] / 1024:.0f}" if "in_flight" in f else "-"),
+    ("slots/byte", lambda f: f"{f['slots']:.3f}" if "slots" in f else "-"),
 ]
 GROUPS = [
     ("fma", ["fma"]), ("mma", ["mma"]), ("float", ["float"]), ("int", ["int"]),

@@ -199,6 +199,24 @@ static int context_device(int *device)
     return step_inside("cuCtxGetDevice");
 }
 
+/* ---- capturing ---- */
+
+static int stream_captures(void *stream, int *status)
+{
+    const int code = step_inside("cuStreamIsCapturing");
+
+    *status = fake_cuda.captures && stream != NULL && stream == fake_cuda.captured;
+    return code;
+}
+
+/* What a stream that is captured cannot do, or what would belong to the graph alone. */
+static int step_outside(const char *name, void *stream)
+{
+    if (fake_cuda.captures && stream != NULL && stream == fake_cuda.captured)
+        fake_mistake(name);
+    return step_inside(name);
+}
+
 /* ---- memory ---- */
 
 /* While a stream is captured in the global mode, only threads in the relaxed one may. */
@@ -301,14 +319,14 @@ static int stream_context(void *stream, void **context)
 
 static int stream_finish(void *stream)
 {
-    const int code = step_inside("cuStreamSynchronize");
+    const int code = step_outside("cuStreamSynchronize", stream);
 
     return stream_is(stream) ? code : INVALID_HANDLE;
 }
 
 static int stream_wait(void *stream, void *event, unsigned flags)
 {
-    const int code = step_inside("cuStreamWaitEvent");
+    const int code = step_outside("cuStreamWaitEvent", stream);
     const int right = stream_is(stream) && fake_is(event, FAKE_EVENT, "cuStreamWaitEvent");
 
     return right && flags == 0 ? code : INVALID_HANDLE;
@@ -326,7 +344,7 @@ static int event_create(void **event, unsigned flags)
 
 static int event_record(void *event, void *stream)
 {
-    const int code = step_inside("cuEventRecord");
+    const int code = step_outside("cuEventRecord", stream);
 
     return stream_is(stream) && fake_is(event, FAKE_EVENT, "cuEventRecord") ? code : INVALID_HANDLE;
 }

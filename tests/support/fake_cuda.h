@@ -34,7 +34,8 @@ struct fake_cuda {
     /* To be set. */
     int devices, capability;        /* 90: compute capability 9.0 */
     int version;                    /* of the driver: 13000 is 13.0 */
-    bool captures;                  /* another thread captures a stream, in the global mode */
+    bool captures;                  /* a thread captures a stream, in the global mode */
+    void *captured;                 /* that stream: what would break the capture is a mistake */
     int init_code;                  /* of cuInit; 0: succeeds */
     bool count_contexts;            /* pushing and popping contexts are calls as well */
     int refuse_modules;             /* modules loaded that are refused first, with code 209 */

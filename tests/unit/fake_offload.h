@@ -41,6 +41,7 @@ static struct fake_world {
     heed_status open, wrap, create, transfer, queue, wait, prepare, run, event;
     struct heed_error_detail detail;
     int no_event;                   /* runs are complete when they return */
+    uint32_t captures;              /* queues are captured */
     int queue_waits, event_waits, runs, drops, has_native;
     void *native;
     const struct heed_services *services;
@@ -215,6 +216,16 @@ static heed_status fake_queue_create(heed_device *device, void *native, uint32_t
     return HEED_OK;
 }
 
+static heed_status fake_queue_captures(heed_device *device, void *queue, uint32_t *captures,
+                                       struct heed_error_detail *detail)
+{
+    (void)device;
+    (void)queue;
+    (void)detail;
+    *captures = fake.captures;
+    return HEED_OK;
+}
+
 static heed_status fake_queue_wait(heed_device *device, void *queue,
                                    struct heed_error_detail *detail)
 {
@@ -321,6 +332,7 @@ static const struct heed_impl *const fake_impls[] = { &fake_impl, NULL };
         .close = fake_close, .wrap = fake_wrap, .buf_create = fake_buf_create,                     \
         .buf_destroy = fake_buf_destroy, .buf_write = fake_buf_write, .buf_read = fake_buf_read,   \
         .queue_create = fake_queue_create, .queue_wait = fake_queue_wait,                          \
+        .queue_captures = fake_queue_captures,                                                     \
         .queue_destroy = fake_queue_destroy, .event_wait = fake_event_wait,                        \
         .event_destroy = fake_event_destroy, .event_wrap = fake_event_wrap,                        \
         .event_native = fake_event_native,                                                         \

@@ -272,6 +272,41 @@ TEST(another_thread_may_capture_a_graph)
     ck_assert_str_eq(fake.mistake, "");
 }
 
+/* A run is captured, and launched again by whoever has the graph. With an event it is none of the
+ * graph's, as lib knows (test_offload_run.c) from what the backend says of the queue. */
+TEST(a_run_is_captured_in_a_graph)
+{
+    struct run r;
+    uint32_t captures = 1;
+    void *stream;
+
+    world_open();
+    begin_run(&r);
+    stream = ((struct heed_cuda_queue *)r.queue)->stream;
+    ck_assert_int_eq(world.offload->queue_captures(&world.device, r.queue, &captures,
+                                                   &world.detail),
+                     HEED_OK);
+    ck_assert_uint_eq(captures, 0);
+    fake_cuda.captures = true;
+    fake_cuda.captured = stream;
+    ck_assert_int_eq(world.offload->queue_captures(&world.device, r.queue, &captures,
+                                                   &world.detail),
+                     HEED_OK);
+    ck_assert_uint_eq(captures, 1);
+    r.work.event = NULL;
+    ck_assert_int_eq(run_go(&r), HEED_OK);
+    ck_assert_int_eq(fake_cuda.n_launches, 2);
+    ck_assert_ptr_eq(fake_cuda.launches[0].stream, stream);
+    ck_assert_ptr_eq(fake_cuda.launches[1].stream, stream);
+    ck_assert_str_eq(fake.mistake, "");
+    fake_cuda.captures = false;
+    ck_assert_int_eq(world.offload->queue_captures(&world.device, r.queue, &captures,
+                                                   &world.detail),
+                     HEED_OK);
+    ck_assert_uint_eq(captures, 0);
+    run_end(&r);
+}
+
 TEST(a_launch_goes_by_slices)
 {
     struct run r;

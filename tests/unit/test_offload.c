@@ -410,6 +410,22 @@ TEST(events_left_over_are_logged)
     ck_assert_int_eq(heed_context_events(rt), 0);
 }
 
+/* Without memory for them the list is the host's; later it is whole. */
+TEST(the_list_survives_a_lack_of_memory)
+{
+    heed_device *found = NULL;
+
+    atomic_store(&ledger.fail_from, 1);
+    ck_assert_uint_eq(heed_device_count(rt), 1);
+    ck_assert_ptr_null(heed_device_get(rt, 1));
+    ck_assert_int_eq(heed_device_find(rt, "opencl:0", &found, &why), HEED_E_NOMEM);
+    ck_assert_int_eq(heed_device_find(rt, "reference", &found, &why), HEED_OK);
+    ck_assert_int_eq(atomic_load(&fake.describes), 0);
+    ledger_restart(&ledger);
+    ck_assert_uint_eq(heed_device_count(rt), FAKE_ALL);
+    ck_assert_int_eq(heed_device_find(rt, "opencl:0", &found, &why), HEED_OK);
+}
+
 int main(void)
 {
     return suite_run("offload", 60, set_up, tear_down);

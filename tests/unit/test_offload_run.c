@@ -303,6 +303,24 @@ LOOP_TEST(own_workspaces_lie_on_the_device, 2)
     heed_event_destroy(first);
 }
 
+/* What a graph cannot have is refused before anything is enqueued, waited for or made. */
+LOOP_TEST(runs_that_are_captured_have_no_events, 2)
+{
+    heed_event *event = NULL;
+
+    open_plan(kinds[_i], 0);
+    fake.captures = 1;
+    run_right(NULL);
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args, &event, &why), HEED_E_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(why.message, "captured: a run that gives an event"));
+    drop_plan();
+    desc.flags |= HEED_PLAN_OWN_WORKSPACE;
+    ck_assert_int_eq(heed_attn_plan(device, &desc, &plan, &why), HEED_OK);
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args, NULL, &why), HEED_E_UNSUPPORTED);
+    ck_assert_int_eq(fake.runs, 1);
+    ck_assert_int_eq(fake.queue_waits + fake.event_waits + atomic_load(&fake.events), 0);
+}
+
 LOOP_TEST(a_failed_run_leaves_nothing_in_the_workspace, 2)
 {
     heed_event *event = NULL;
@@ -474,22 +492,6 @@ LOOP_TEST(each_allocation_may_fail, 2)
     ck_assert_int_gt(k, 10);
     ledger_restart(&ledger);
     rt = make_runtime(NULL, NULL);
-}
-
-/* Without memory for them the list is the host's; later it is whole. */
-TEST(the_list_survives_a_lack_of_memory)
-{
-    heed_device *found = NULL;
-
-    atomic_store(&ledger.fail_from, 1);
-    ck_assert_uint_eq(heed_device_count(rt), 1);
-    ck_assert_ptr_null(heed_device_get(rt, 1));
-    ck_assert_int_eq(heed_device_find(rt, "opencl:0", &found, &why), HEED_E_NOMEM);
-    ck_assert_int_eq(heed_device_find(rt, "reference", &found, &why), HEED_OK);
-    ck_assert_int_eq(atomic_load(&fake.describes), 0);
-    ledger_restart(&ledger);
-    ck_assert_uint_eq(heed_device_count(rt), FAKE_ALL);
-    ck_assert_int_eq(heed_device_find(rt, "opencl:0", &found, &why), HEED_OK);
 }
 
 int main(void)

@@ -86,11 +86,10 @@ HK_FN struct hk_few_step hk_few_step_get(const struct hk_group *g)
 HK_FN void hk_few_fetch(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
                         hk_i32 s, const hk_i32 h, struct hk_mine *me)
 {
-    if (s * HK_SLAB_KEYS >= step->keys)
-        return;
     hk_fetch_v(g, id, step, s * HK_SLAB_KEYS, me->next[h]);
 #if HK_SCALES
-    hk_fetch_scales(g, id, step, s * HK_SLAB_KEYS, me->scale[h]);
+    if (s * HK_SLAB_KEYS < step->keys)
+        hk_fetch_scales(g, id, step, s * HK_SLAB_KEYS, me->scale[h]);
 #endif
 }
 
@@ -125,14 +124,15 @@ HK_FN void hk_few_keys(const struct hk_group *g, struct hk_mine *mine,
 
     HK_NO_UNROLL
     for (first = 0; first < step->slabs; first += some) {
-        HK_BARRIER();
-        HK_EACH(id) {
-            if (step->stages) {
-                HK_MARK(cold);
-                hk_stage_q(g, id, first * HK_SLAB);
+        if (HK_FLAT || step->stages) {
+            HK_MARK(cold);
+            HK_BARRIER();
+            HK_EACH(id) {
+                if (step->stages)
+                    hk_stage_q(g, id, first * HK_SLAB);
             }
+            HK_BARRIER();
         }
-        HK_BARRIER();
         HK_EACH(id) {
             HK_NO_UNROLL
             for (s = first; s < step->slabs && s < first + some; s += 2) {
@@ -343,7 +343,6 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
         hk_few_clear(&mine[HK_OWN(id)]);
     }
     hk_few_keys(g, mine, &step);
-    HK_BARRIER();
     hk_few_weights(g, mine, &step);
     HK_NO_UNROLL
     for (s = 0; s < step.keys; s += 2 * HK_SLAB_KEYS) {

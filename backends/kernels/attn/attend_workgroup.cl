@@ -49,7 +49,8 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
     }
     HK_NO_UNROLL
     for (t0 = 0; t0 < d; t0 += HK_SLICE) {
-        HK_BARRIER();
+        if (HK_FLAT || t0 > 0)          /* nobody reads a slice before the first one */
+            HK_BARRIER();
         HK_EACH(id) {
             hk_put_k(g, id, t0, wide, &mine[HK_OWN(id)]);
 #if HK_SCALES
@@ -98,7 +99,8 @@ HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_
 
     HK_NO_UNROLL
     for (k0 = from; k0 < n; k0 += HK_KEYS) {
-        HK_BARRIER();
+        if (HK_FLAT || k0 > 0)
+            HK_BARRIER();
         HK_EACH(id) {
 #if HK_LISTS
             if (hk_is_apart(g))

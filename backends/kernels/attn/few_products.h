@@ -85,21 +85,28 @@ HK_FN void hk_few_group(const hk_i32 n, float scale, float low, const int minima
 #endif
 
 #if HK_KV
-/* Channels t0 on, the h-th slab that was fetched, of the thread's key and n rows from `row` on;
- * what is behind the next slab is fetched in their place. */
+/* Unit u of a slab: its products, and what is behind the next slab is fetched in its place. */
+HK_FN void hk_few_unit_turn(HK_LOCAL const float *q, const hk_i32 n, hk_i32 d, hk_i32 t0,
+                            const hk_i32 h, const hk_i32 u, struct hk_mine *me)
+{
+    if (t0 + u * HK_UNIT < d)
+        hk_few_unit(me->next[h] + 4 * u, q + u * HK_UNIT * HK_Q_LINE, n, me->k);
+    hk_fetch_unit(me, t0 + 2 * HK_SLAB + u * HK_UNIT, me->next[h] + 4 * u);
+}
+
+/* Channels t0 on, the h-th slab that was fetched, of the thread's key and n rows from `row` on. Its
+ * units one by one: Intel's compiler does not unroll a loop of so much, and would put what comes in
+ * to memory. */
 HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 row, const hk_i32 n, hk_i32 d, hk_i32 t0,
                          const hk_i32 h, struct hk_mine *me)
 {
     HK_LOCAL const float *q = g->shared->q + t0 % HK_KEPT * HK_Q_LINE + row;
-    hk_i32 u;
 
     HK_MARK(qk);
-    HK_UNROLL
-    for (u = 0; u < 4; u++) {
-        if (t0 + u * HK_UNIT < d)
-            hk_few_unit(me->next[h] + 4 * u, q + u * HK_UNIT * HK_Q_LINE, n, me->k);
-        hk_fetch_unit(me, t0 + 2 * HK_SLAB + u * HK_UNIT, me->next[h] + 4 * u);
-    }
+    hk_few_unit_turn(q, n, d, t0, h, 0, me);
+    hk_few_unit_turn(q, n, d, t0, h, 1, me);
+    hk_few_unit_turn(q, n, d, t0, h, 2, me);
+    hk_few_unit_turn(q, n, d, t0, h, 3, me);
 }
 #else
 HK_FN void hk_few_local(HK_LOCAL const float *from, HK_LOCAL const float *q, const hk_i32 n,

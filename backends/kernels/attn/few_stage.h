@@ -40,14 +40,22 @@ HK_FN void hk_find_k(const struct hk_group *g, hk_i32 id, const struct hk_few_st
     me->k_end = at != HK_NO_ROW && shared->k_wide ? step->d : 0;
     me->k_from = hk_byte(shared->k_rows.base,
                          me->k_end ? at * hk_element_bytes(&shared->k_rows) : 0);
+#if HK_ANYWAY
+    if (!me->k_end)
+        me->k_from = hk_no_row(g);
+#endif
 }
 
 /* Channels t on of a thread's key; where there are none anything will do. */
 HK_FN void hk_fetch_unit(const struct hk_mine *me, hk_i32 t, hk_u32 *word)
 {
     HK_IS_GLOBAL(me->k_from);
+#if HK_ANYWAY
+    hk_load_words(me->k_from + (t < me->k_end ? t * (16 / HK_UNIT) : 0), 4, word);
+#else
     if (t < me->k_end)
         hk_load_words(me->k_from + t * (16 / HK_UNIT), 4, word);
+#endif
 }
 
 HK_FN void hk_fetch_k(const struct hk_group *g, hk_i32 id, const struct hk_few_step *step,
@@ -120,7 +128,7 @@ HK_FN void hk_fetch_k(const struct hk_group *g, hk_i32 id, const struct hk_few_s
 
     HK_MARK(stage_k);
     if (t < step->d)
-        hk_units_load(&g->shared->k_rows, me->k_row, t, me->next[h]);
+        hk_units_load(g, &g->shared->k_rows, me->k_row, t, me->next[h]);
 }
 
 HK_FN void hk_put_k_slowly(const struct hk_group *g, hk_i32 id, hk_i32 d, hk_i32 t0)
@@ -209,13 +217,18 @@ HK_FN void hk_fetch_v(const struct hk_group *g, hk_i32 id, const struct hk_few_s
     hk_i64 at[HK_FETCHED];
     hk_i32 i;
 
+    const int some = k0 < step->keys && shared->v_wide && hk_v_channel(id) < step->width;
+
     HK_MARK(stage_v);
-    if (!shared->v_wide || hk_v_channel(id) >= step->width)
+    if (!HK_ANYWAY && !some)
         return;
     HK_UNROLL
-    for (i = 0; i < HK_FETCHED; i++)
-        at[i] = shared->v_at[k0 + hk_v_key(id, i)];
-    hk_units_load(&shared->v_rows, at, (hk_i32)g->pass + hk_v_channel(id), next);
+    for (i = 0; i < HK_FETCHED; i++) {
+        at[i] = shared->v_at[some ? k0 + hk_v_key(id, i) : 0];
+        if (!some)
+            at[i] = HK_NO_ROW;
+    }
+    hk_units_load(g, &shared->v_rows, at, (hk_i32)g->pass + hk_v_channel(id), next);
 }
 
 /* Where local memory has a channel of V among those of a key: the fours of a unit of halves change

@@ -12,6 +12,13 @@
 #if HK_ONE_RANGE
 #define HK_PLAIN 1
 #endif
+#ifndef HK_FLAT         /* walk.h */
+#if HK_PROCESSOR
+#define HK_FLAT 1
+#else
+#define HK_FLAT 0
+#endif
+#endif
 #ifndef HK_SCALES
 #define HK_SCALES 0
 #endif

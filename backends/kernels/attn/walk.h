@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Workgroup kernels: the walk of a group over windows of rows, sources, sub-sources and blocks, as
- * one flat loop: every turn of it has the same barriers, whatever there is to do, because nested
- * loops and branches around barriers are what compilers of OpenCL for processors get wrong. Thread
- * 0 moves on, the others read in local memory where it is.
+ * one loop. Thread 0 moves on, the others read in local memory where it is. HK_FLAT: every turn
+ * has the same barriers, whatever there is to do, because branches around barriers are what
+ * compilers of OpenCL for processors get wrong; elsewhere barriers that separate nothing are left
+ * out.
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_WALK_H
 #define HEED_BACKENDS_KERNELS_ATTN_WALK_H
@@ -290,6 +291,38 @@ HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
 #endif
 #endif
 
+/* Does another thread than 0 have to do something before the walk goes on to its block? */
+HK_FN int hk_walk_stops(HK_LOCAL const struct hk_shared *shared)
+{
+    return shared->opens || shared->ends;
+}
+
+/* Where a sub-source is new or a chunk ends: what the threads do before the walk goes on. */
+HK_FN void hk_step_stop(const struct hk_group *g, struct hk_mine *mine)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    HK_THREAD_ID(id);
+
+    HK_MARK(cold);
+    HK_EACH(id) {
+        if (shared->opens && id < HK_ROWS)
+            hk_reach_row(g, hk_group_sub(g), id, &mine[HK_OWN(id)]);
+        hk_step_row(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (shared->opens && id < HK_REACHES)
+            hk_reach_hull(g, id);
+        hk_step_reach(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0 && hk_walk_stops(shared))
+            hk_walk_in(g);
+    }
+    HK_BARRIER();
+}
+
 /* One step: the next block, if it has one. */
 HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
 {
@@ -302,35 +335,19 @@ HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
         if (id < HK_BLOCKS)
             shared->few.marks[id] = 0;
 #endif
-        if (id == 0)
+        if (id == 0) {
             hk_walk_on(g);
+            if (!hk_walk_stops(shared))
+                hk_walk_in(g);
+        }
         if (id < 2 * HK_BLOCKS)
             shared->available[id] = shared->any[id] = 0;
         if (id == 2)
             shared->poison = shared->raised = 0;
     }
     HK_BARRIER();
-    HK_EACH(id) {
-        if (shared->opens && id < HK_ROWS) {
-            HK_MARK(cold);
-            hk_reach_row(g, hk_group_sub(g), id, &mine[HK_OWN(id)]);
-        }
-        hk_step_row(g, id, &mine[HK_OWN(id)]);
-    }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (shared->opens && id < HK_REACHES) {
-            HK_MARK(cold);
-            hk_reach_hull(g, id);
-        }
-        hk_step_reach(g, id, &mine[HK_OWN(id)]);
-    }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (id == 0)
-            hk_walk_in(g);
-    }
-    HK_BARRIER();
+    if (HK_FLAT || hk_walk_stops(shared))
+        hk_step_stop(g, mine);
     HK_EACH(id) {
         hk_step_chunk(g, id, &mine[HK_OWN(id)]);
     }
