@@ -135,7 +135,8 @@ static const char *const corners[] = {
     /* a few dozen rows over keys of whole lines, which are asked for between the products: rows,
      * pages, panels that several strips share */
     "op=attn batch=2 h=4 nq=11 d=128 dv=128 s0.hk=1 s0.nk=400 seed=1",
-    "op=attn batch=2 h=1 nq=34 d=128 dv=64 s0.nk=400 s0.lay=paged s0.page=16 s0.idx=rt seed=2",
+    "op=attn batch=2 h=1 nq=34 d=128 dv=64 s0.nk=400 s0.lay=paged s0.page=16 s0.idx=rt s0.len=rt "
+    "seed=2",
     "op=attn h=2 nq=400 d=130 dv=192 s0.hk=1 s0.nk=400 s0.causal=yes s0.k=bf16 seed=3",
     /* two items in one strip of more rows than either has, whose chunks go to several workers */
     "op=attn h=3 nq=16 d=1 dv=1 ns=3 s0.nk=1 s0.kb=one s1.nk=1 s2.nk=1 seed=1",
