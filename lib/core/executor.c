@@ -12,8 +12,8 @@
 #include "sized.h"
 #include "threads.h"
 
-/* A request, of the caller's or of OMP_NUM_THREADS, is not followed beyond this where nobody asked
- * for it in so many words: workspaces grow with the width, and an OpenMP runtime ends the process
+/* The built-in executor and teams of OpenMP's have no more workers than this, whatever the caller or
+ * OMP_NUM_THREADS asks for: workspaces grow with the width, and an OpenMP runtime ends the process
  * when a thread cannot be made. */
 static uint32_t width_cut(uint32_t width)
 {
