@@ -12,9 +12,9 @@
 #include "sized.h"
 #include "threads.h"
 
-/* The built-in executor and teams of OpenMP's have no more workers than this, whatever the caller or
- * OMP_NUM_THREADS asks for: workspaces grow with the width, and an OpenMP runtime ends the process
- * when a thread cannot be made. */
+/* The built-in executor and teams of OpenMP's have no more workers than this, whatever the caller
+ * or OMP_NUM_THREADS asks for: workspaces grow with the width, and an OpenMP runtime ends the
+ * process when a thread cannot be made. */
 static uint32_t width_cut(uint32_t width)
 {
     enum { LEAST = 64 };
