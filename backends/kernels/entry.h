@@ -14,10 +14,16 @@
 #include "buffers.h"
 
 #if defined HK_HAS_SHARED && HK_THREADS > 1 && !defined HK_MUCH_LOCAL
+#ifndef HK_LOCAL_BUFFERS
+#define HK_LOCAL_BUFFERS 0
+#endif
 /* A device of few rows need not have more local memory; CUDA gives no kernel more without asking.
  * HK_MUCH_LOCAL: it runs only where there is more. */
 typedef char hk_shared_fits
-    [sizeof(struct hk_shared) <= (HK_GROUP_ROWS < 64 ? 32 : 48) * 1024 ? 1 : -1];
+    [sizeof(struct hk_shared) + HK_LOCAL_BUFFERS * HK_BUFFERS * 8 <=
+             (HK_GROUP_ROWS < 64 ? 32 : 48) * 1024
+         ? 1
+         : -1];
 #endif
 
 #ifdef HK_HAS_SHARED

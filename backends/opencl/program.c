@@ -272,6 +272,7 @@ static heed_status make_kernel(struct build *b, struct heed_opencl_kernel *made)
     int32_t code = HEED_CL_SUCCESS;
     heed_status status;
 
+    made->n_given = HEED_BUFFERS_LARGE;      /* nothing is set */
     made->kernel = b->d->api->CreateKernel(b->program, "heed_kernel", &code);
     if (made->kernel == NULL && code == HEED_CL_SUCCESS)
         code = HEED_CL_OUT_OF_RESOURCES;

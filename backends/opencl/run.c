@@ -7,12 +7,20 @@
  */
 #include "state.h"
 
-/* Large kernels find the places of their buffers at the beginning of the workspace, put there by
- * fills: a write would read host memory after run has returned. */
-enum {
-    FILL_BYTES = 64,                /* at most 128; a workspace is aligned to it */
-    FILLS = (HEED_BUFFERS_LARGE * 8 + FILL_BYTES - 1) / FILL_BYTES
-};
+/* Large kernels find the places of their operands at the beginning of the workspace, put there by
+ * fills: a write would read host memory after run has returned. A workspace is aligned to the
+ * smaller one; 128 is the most that a fill repeats. */
+enum { FILL_BYTES = 64, FILL_BYTES_MOST = 128 };
+
+/* Operands up to the last that is there; the others of a kernel are NULL. */
+static uint32_t operands_used(const struct heed_work *work)
+{
+    uint32_t n = work->n_buffers - 1;
+
+    while (n > 0 && work->buffers[n - 1].handle == NULL)
+        n--;
+    return n;
+}
 
 /* Commands under way: what the next one has to wait for. */
 struct chain {
@@ -106,21 +114,23 @@ static heed_status begin(struct chain *c)
 static heed_status put_places(struct chain *c, const struct heed_work *work)
 {
     const heed_buf *const workspace = &work->buffers[work->n_buffers - 1];
-    uint64_t places[FILLS * FILL_BYTES / 8] = { 0 };
+    const uint32_t n_places = operands_used(work);
+    const size_t size = workspace->offset % FILL_BYTES_MOST == 0 ? FILL_BYTES_MOST : FILL_BYTES;
+    uint64_t places[HEED_BUFFERS_LARGE + FILL_BYTES_MOST / 8] = { 0 };
     heed_status status = HEED_OK;
 
-    for (uint32_t i = 0; i < work->n_buffers; i++)
+    for (uint32_t i = 0; i < n_places; i++)
         places[i] = work->buffers[i].offset;
-    for (uint32_t i = 0; i < FILLS && status >= 0; i++) {
+    for (size_t at = 0; at < n_places * sizeof(places[0]) && status >= 0; at += size) {
         void *event = NULL, *const *list;
         const uint32_t n = wait_list(c, &list);
 
         status = heed_opencl_check(
             c->d,
             c->d->api->EnqueueFillBuffer(c->queue->queue, workspace->handle,
-                                         places + i * FILL_BYTES / 8, FILL_BYTES,
-                                         (size_t)workspace->offset + i * FILL_BYTES, FILL_BYTES, n,
-                                         list, c->queue->out_of_order ? &event : NULL),
+                                         places + at / sizeof(places[0]), size,
+                                         (size_t)workspace->offset + at, size, n, list,
+                                         c->queue->out_of_order ? &event : NULL),
             "clEnqueueFillBuffer", c->detail);
         if (status >= 0)
             follow(c, event);
@@ -129,7 +139,7 @@ static heed_status put_places(struct chain *c, const struct heed_work *work)
 }
 
 /* The second argument, struct hk_offsets of dialect_opencl.h: places of the buffers, of many that
- * of the workspace alone, then the first group. */
+ * of the workspace and the number of operands alone, then the first group. */
 static int32_t set_offsets(const struct heed_opencl_api *api, void *kernel,
                            const struct heed_work *work, uint64_t group)
 {
@@ -138,6 +148,7 @@ static int32_t set_offsets(const struct heed_opencl_api *api, void *kernel,
 
     if (work->n_buffers > HEED_BUFFERS_SMALL) {
         offsets[n++] = work->buffers[work->n_buffers - 1].offset;
+        offsets[n++] = operands_used(work);
     } else {
         for (; n < work->n_buffers; n++)
             offsets[n] = work->buffers[n].offset;
@@ -147,20 +158,25 @@ static int32_t set_offsets(const struct heed_opencl_api *api, void *kernel,
     return api->SetKernelArg(kernel, 1, n * sizeof(offsets[0]), offsets);
 }
 
-static int32_t set_arguments(const struct heed_opencl_api *api, void *kernel,
+/* Of 28 or 101 operands most plans have few: those that neither this run nor the one before has
+ * are NULL already. */
+static int32_t set_arguments(const struct heed_opencl_api *api, struct heed_opencl_kernel *kernel,
                              const struct heed_work *work, uint64_t group)
 {
-    const bool small = work->n_buffers <= HEED_BUFFERS_SMALL;
-    const uint32_t n = small ? HEED_BUFFERS_SMALL : HEED_BUFFERS_LARGE;
-    int32_t code = api->SetKernelArg(kernel, 0, sizeof(work->blob), &work->blob);
+    const uint32_t last = work->n_buffers - 1, used = operands_used(work);
+    const uint32_t n = used > kernel->n_given ? used : kernel->n_given;
+    int32_t code = api->SetKernelArg(kernel->kernel, 0, sizeof(work->blob), &work->blob);
 
+    kernel->n_given = last;
     if (code == HEED_CL_SUCCESS)
-        code = set_offsets(api, kernel, work, group);
-    for (uint32_t i = 0; i < n && code == HEED_CL_SUCCESS; i++) {
-        void *const handle = i < work->n_buffers ? work->buffers[i].handle : NULL;
-
-        code = api->SetKernelArg(kernel, 2 + i, sizeof(handle), &handle);
+        code = set_offsets(api, kernel->kernel, work, group);
+    for (uint32_t i = 0; i <= last && code == HEED_CL_SUCCESS; i++) {
+        if (i < n || i == last)
+            code = api->SetKernelArg(kernel->kernel, 2 + i, sizeof(work->buffers[i].handle),
+                                     &work->buffers[i].handle);
     }
+    if (code == HEED_CL_SUCCESS)
+        kernel->n_given = used;
     return code;
 }
 
@@ -178,7 +194,7 @@ static heed_status put_slice(struct chain *c, const struct heed_work *work,
     int32_t code;
 
     pthread_mutex_lock(&kernel->lock);
-    code = set_arguments(api, kernel->kernel, work, first);
+    code = set_arguments(api, kernel, work, first);
     if (code == HEED_CL_SUCCESS) {
         call = "clEnqueueNDRangeKernel";
         code = api->EnqueueNDRangeKernel(c->queue->queue, kernel->kernel, 1, NULL, &global, &local,

@@ -13,10 +13,12 @@
 
 #include <stdbool.h>
 
-/* lock: arguments belong to the kernel object, so setting them and enqueueing is one piece. */
+/* lock: arguments belong to the kernel object, so setting them and enqueueing is one piece.
+ * n_given: operands of it from there on are NULL. */
 struct heed_opencl_kernel {
     void *kernel;
     pthread_mutex_t lock;
+    uint32_t n_given;
 };
 
 struct heed_opencl_state {

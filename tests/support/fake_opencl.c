@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEVICES = 4, MAX_PLATFORMS = 2, BINARY = 64, ARGUMENTS = 4 };
+enum { MAX_DEVICES = 4, MAX_PLATFORMS = 2, BINARY = 64, ARGUMENTS = 2 + 102 };
 
 /* What any object may have; the bytes of memory come after it. */
 struct object {
@@ -75,27 +75,6 @@ static struct object *create(enum fake_kind kind, struct object *context)
 
     object->context = context;
     return object;
-}
-
-static int32_t answer(const void *value, size_t bytes, size_t room, void *to, size_t *size)
-{
-    if (size != NULL)
-        *size = bytes;
-    if (to != NULL && room < bytes)
-        return -30;
-    if (to != NULL)
-        memcpy(to, value, bytes);
-    return HEED_CL_SUCCESS;
-}
-
-static int32_t answer_text(const char *text, size_t room, void *to, size_t *size)
-{
-    return answer(text, strlen(text) + 1, room, to, size);
-}
-
-static int32_t answer_number(uint64_t value, size_t bytes, size_t room, void *to, size_t *size)
-{
-    return answer(&value, bytes, room, to, size);       /* little-endian hosts */
 }
 
 #include "fake_opencl_devices.h"
@@ -356,6 +335,10 @@ static int32_t EnqueueNDRangeKernel(void *queue, void *kernel, uint32_t dimensio
     live(kernel, FAKE_KERNEL);
     if (dimensions != 1 || offset != NULL || global[0] == 0 || global[0] % local[0] != 0)
         fake_mistake(__func__);
+    for (int i = 0; i < ARGUMENTS; i++) {
+        if (arguments[i] != NULL)
+            live(arguments[i], FAKE_MEMORY);
+    }
     if (code != HEED_CL_SUCCESS)
         return code;
     put('k', queue, n_waits, waits, event);

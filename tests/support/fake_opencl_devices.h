@@ -1,11 +1,32 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The platforms and devices of the made-up OpenCL: what they are asked and what they answer. A part
+ * The platforms and devices of the made-up OpenCL: what they are asked and how they answer. A part
  * of fake_opencl.c, which includes it once.
  */
 #ifndef HEED_TESTS_SUPPORT_FAKE_OPENCL_DEVICES_H
 #define HEED_TESTS_SUPPORT_FAKE_OPENCL_DEVICES_H
+
+static int32_t answer(const void *value, size_t bytes, size_t room, void *to, size_t *size)
+{
+    if (size != NULL)
+        *size = bytes;
+    if (to != NULL && room < bytes)
+        return -30;
+    if (to != NULL)
+        memcpy(to, value, bytes);
+    return HEED_CL_SUCCESS;
+}
+
+static int32_t answer_text(const char *text, size_t room, void *to, size_t *size)
+{
+    return answer(text, strlen(text) + 1, room, to, size);
+}
+
+static int32_t answer_number(uint64_t value, size_t bytes, size_t room, void *to, size_t *size)
+{
+    return answer(&value, bytes, room, to, size);       /* little-endian hosts */
+}
 
 static int32_t GetPlatformIDs(uint32_t n, void **to, uint32_t *count)
 {

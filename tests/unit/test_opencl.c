@@ -7,6 +7,8 @@
  */
 #include "vendor_world.h"
 
+#include <limits.h>
+
 static void begin(void)
 {
     world_begin(&vendors[OPENCL]);
@@ -339,32 +341,89 @@ TEST(out_of_order_queue_gets_a_chain)
     run_end(&run);
 }
 
+/* operand: the last one that is there. */
+static void check_places(bool out_of_order, uint32_t operand, const char *kinds)
+{
+    uint64_t places[112];
+    struct run run;
+    void *queue;
+
+    world_open();
+    queue = callers_queue(out_of_order ? HEED_CL_QUEUE_OUT_OF_ORDER : 0);
+    run_begin(&run, queue, 1);
+    run.work.buffers[operand] = (heed_buf){ run.memory, 12345 };
+    run.work.event = &run.event;
+    ck_assert_int_eq(run_go(&run), HEED_OK);
+    check_kinds(kinds);
+    if (out_of_order)
+        check_chain(NULL);
+    ck_assert_int_eq(world.offload->buf_read(&world.device, run.queue, places, run.memory, 256,
+                                             sizeof(places), &world.detail),
+                     HEED_OK);
+    ck_assert_uint_eq(places[operand], 12345);
+    ck_assert_uint_eq(places[4], 0);
+    fake_opencl_api()->ReleaseCommandQueue(queue);
+    run_end(&run);
+    world_close();
+}
+
 TEST(large_kernels_find_the_places_in_the_workspace)
 {
     for (int ooo = 0; ooo < 2; ooo++) {
-        uint64_t places[112];
+        check_places(ooo, 99, "fffffffkkk");
+        check_places(ooo, 30, "ffkkk");
+    }
+}
+
+static long calls_of_a_run(struct run *run, const char *name)
+{
+    fake.fail_name = name;
+    fake.fail_at = LONG_MAX;
+    fake.counted = 0;
+    ck_assert_int_eq(run_go(run), HEED_OK);
+    fake.fail_name = NULL;
+    return fake.counted;
+}
+
+/* Plans of many operands and of few share a kernel object, whose arguments outlive a run. */
+TEST(runs_set_the_arguments_that_change)
+{
+    for (uint32_t large = 0; large < 2; large++) {
+        const int last = large ? HEED_BUFFERS_LARGE - 1 : HEED_BUFFERS_SMALL - 1;
         struct run run;
-        void *queue;
+        void *other;
 
         world_open();
-        queue = callers_queue(ooo ? HEED_CL_QUEUE_OUT_OF_ORDER : 0);
-        run_begin(&run, queue, 1);
-        run.work.buffers[99] = (heed_buf){ run.memory, 12345 };
-        run.work.event = &run.event;
-        ck_assert_int_eq(run_go(&run), HEED_OK);
-        check_kinds("fffffffffffffkkk");
-        if (ooo)
-            check_chain(NULL);
-        ck_assert_int_eq(world.offload->buf_read(&world.device, run.queue, places, run.memory, 256,
-                                                 sizeof(places), &world.detail),
+        run_begin(&run, NULL, large);
+        ck_assert_int_eq(world.offload->buf_create(&world.device, 64, &other, &world.detail),
                          HEED_OK);
-        ck_assert_uint_eq(places[101], 256);
-        ck_assert_uint_eq(places[99], 12345);
-        ck_assert_uint_eq(places[4], 0);
-        fake_opencl_api()->ReleaseCommandQueue(queue);
+        run.work.buffers[5] = (heed_buf){ other, 0 };
+        ck_assert_int_eq(calls_of_a_run(&run, "SetKernelArg"), (3 + last) + 2 * (3 + 6));
+        ck_assert_int_eq(calls_of_a_run(&run, "SetKernelArg"), 3 * (3 + 6));
+        world.offload->buf_destroy(&world.device, other);
+        run.work.buffers[5] = (heed_buf){ NULL, 0 };
+        ck_assert_int_eq(calls_of_a_run(&run, "SetKernelArg"), (3 + 6) + 2 * (3 + 1));
         run_end(&run);
         world_close();
     }
+}
+
+/* What was set when a call failed is unknown. */
+TEST(arguments_are_all_set_after_a_failure)
+{
+    struct run run;
+
+    world_open();
+    run_begin(&run, NULL, 0);
+    (void)calls_of_a_run(&run, "SetKernelArg");
+    fake.fail_name = "SetKernelArg";
+    fake.fail_at = 2;
+    fake.counted = 0;
+    fake.fail_code = HEED_CL_OUT_OF_HOST_MEMORY;
+    ck_assert_int_eq(run_go(&run), HEED_E_NOMEM);
+    ck_assert_int_eq(calls_of_a_run(&run, "SetKernelArg"),
+                     (3 + HEED_BUFFERS_SMALL - 1) + 2 * (3 + 1));
+    run_end(&run);
 }
 
 TEST(run_without_work_has_an_event_all_the_same)

@@ -30,14 +30,18 @@
 #define HK_UNREACHABLE() assert(0)
 #endif
 
-#if defined __GNUC__
+#if defined HK_INLINE           /* the build says */
+#elif defined __GNUC__
 #define HK_INLINE static inline __attribute__((always_inline))
+#else
+#define HK_INLINE static inline
+#endif
+#if defined __GNUC__
 #define HK_NOINLINE static __attribute__((noinline, unused))
 #define HK_FETCHES 1
 #define HK_PREFETCH(p) __builtin_prefetch((p), 0, 2)        /* into the second level */
 #define HK_PREFETCH_NEAR(p) __builtin_prefetch((p), 0, 3)   /* into the first */
 #else
-#define HK_INLINE static inline
 #define HK_NOINLINE static
 #define HK_PREFETCH(p) ((void)(p))
 #define HK_PREFETCH_NEAR(p) ((void)(p))
@@ -222,6 +226,11 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     call.buffer = shared.buffer;                                                                 \
     call.item = shared.item;                                                                       \
     call.value = shared.value
+#elif HK_LOCAL_BUFFERS
+#define HK_ENTRY_BUFFERS(call, buffers, shared)                                                    \
+    char *table[HK_BUFFERS];                                                                       \
+    memcpy(table, buffers, sizeof table);                                                          \
+    call.buffer = table
 #else
 #define HK_ENTRY_BUFFERS(call, buffers, shared) memcpy(call.buffer, buffers, sizeof call.buffer)
 #endif

@@ -194,6 +194,13 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     call.buffer = shared.buffer;                                                                 \
     call.item = shared.item;                                                                       \
     call.value = shared.value
+#elif HK_LOCAL_BUFFERS
+#define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
+    __shared__ char *table[HK_BUFFERS];                                                            \
+    for (int i = (int)threadIdx.x; i < HK_BUFFERS; i += HK_THREADS)                                \
+        table[i] = given.at[i];                                                                    \
+    __syncthreads();                                                                               \
+    call.buffer = table
 #else
 #define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
     for (int i = 0; i < HK_BUFFERS; i++)                                                           \

@@ -220,7 +220,7 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
 
 struct hk_offsets {
 #if HK_LARGE
-    hk_u64 work;
+    hk_u64 work, n_operands;
 #else
     hk_u64 at[29];
 #endif
@@ -232,7 +232,11 @@ struct hk_offsets {
 #define HK_GIVEN_LAST HK_LAST(HK_GIVEN)
 
 #if HK_LARGE
-#define HK_ENTRY_OFFSET(i) ((__global const ulong *)(HK_GIVEN_LAST + offsets.work))[i]
+#define HK_ENTRY_PLACES ((__global const ulong *)(HK_GIVEN_LAST + offsets.work))
+#define HK_ENTRY_OFFSET(i)                                                                         \
+    ((i) == HK_BUFFERS - 1              ? offsets.work                                             \
+     : (hk_u64)(i) < offsets.n_operands ? HK_ENTRY_PLACES[i]                                       \
+                                        : 0)
 #else
 #define HK_ENTRY_OFFSET(i) offsets.at[i]
 #endif
@@ -248,6 +252,15 @@ struct hk_offsets {
     call.buffer = shared->buffer;                                                                \
     call.item = shared->item;                                                                      \
     call.value = shared->value
+#elif HK_LOCAL_BUFFERS
+#define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
+    call.buffer = HK_TABLE(shared);                                                                \
+    if (get_local_id(0) == 0) {                                                                    \
+        HK_UNROLL                                                                                  \
+        for (int i = 0; i < HK_BUFFERS; i++)                                                       \
+            call.buffer[i] = given[i] + HK_ENTRY_OFFSET(i);                                        \
+    }                                                                                              \
+    barrier(CLK_LOCAL_MEM_FENCE)
 #else
 #define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
     for (int i = 0; i < HK_BUFFERS; i++)                                                           \
@@ -260,6 +273,15 @@ struct hk_offsets {
 #define HK_ENTRY_LANES __attribute__((intel_reqd_sub_group_size(HK_LEAST_LANES)))
 #else
 #define HK_ENTRY_LANES
+#endif
+
+/* The kernel's local memory: what it shares, and the table of buffers behind it. */
+#define HK_POOL_UNITS ((sizeof(HK_SHARED) + 15) / 16)
+#if HK_LOCAL_BUFFERS
+#define HK_TABLE(shared) ((__global char *__local *)((__local ulong2 *)(shared) + HK_POOL_UNITS))
+#define HK_TABLE_UNITS ((HK_BUFFERS + 1) / 2)
+#else
+#define HK_TABLE_UNITS 0
 #endif
 
 /* PoCL gives each of its threads a copy of the variables of local memory that a kernel names, but
@@ -279,7 +301,7 @@ struct hk_offsets {
     __kernel __attribute__((reqd_work_group_size(HK_THREADS, 1, 1))) void heed_kernel(             \
         __global const char *blob, const struct hk_offsets offsets, HK_EVERY(HK_ARGUMENT))         \
     {                                                                                              \
-        __local ulong2 pool[(sizeof(HK_SHARED) + 15) / 16];                                        \
+        __local ulong2 pool[HK_POOL_UNITS + HK_TABLE_UNITS];                                       \
         HK_POOL(shared, pool);                                                                     \
         __global char *const given[HK_BUFFERS] = { HK_EVERY(HK_GIVEN) };                           \
         struct hk_call call;                                                                       \

@@ -22,6 +22,8 @@
 #define HEED_BACKENDS_KERNELS_OPS_OPERATION_H
 
 #define HK_VECTORS 1
+/* GPUs index no registers: the table of buffers lies in local memory. */
+#define HK_LOCAL_BUFFERS (HK_THREADS > 1)
 #include "../buffers.h"
 #include "arrays.h"
 
@@ -33,7 +35,11 @@ struct hk_call {
     HK_GLOBAL const char *blob;
     HK_GLOBAL const struct hk_operation *op;
     HK_GLOBAL const struct hk_array *arrays;
+#if HK_LOCAL_BUFFERS
+    HK_GLOBAL char *HK_LOCAL *buffer;
+#else
     HK_GLOBAL char *buffer[HK_BUFFERS];
+#endif
 };
 
 HK_FN void hk_call_open(struct hk_call *call)
