@@ -121,7 +121,8 @@ typedef struct heed_kernel_api {
      * @param desc   its descriptor; legal, see above.
      * @param report the status, the field that is the reason, and a sentence; never NULL.
      * @return HEED_OK, then prepare must succeed; HEED_E_UNSUPPORTED, then the host takes another
-     *   kernel (heed-conform counts a skip, by field). Nothing else is allowed.
+     *   kernel (heed-conform counts a skip, by field). Nothing else is allowed. The field "op" says
+     *   that the kernel does nothing of this operation, so that nobody asks about it further.
      */
     heed_status (*query)(void *self, const char *op, const void *desc, heed_report *report);
 

@@ -189,7 +189,7 @@ class Faults(unittest.TestCase):
         self.assertFalse(result)
         self.assertEqual(result.passed + result.failed, 0)
         self.assertIn("not implemented", result.refused)
-        self.assertIn("no pass", str(result))
+        self.assertIn("no pass: no case was accepted", str(result))
 
     def test_nothing_but_empty_arrays_is_no_pass(self):
         def empty(q, k, v):
@@ -214,6 +214,12 @@ class Faults(unittest.TestCase):
             heed.conform(plain, refuse="blank")
         with self.assertRaisesRegex(ValueError, "wrong case: nq has no value 'many'"):
             heed.conform(plain, line="op=attn nq=many")
+        with self.assertRaisesRegex(TypeError, "got the text 'batch'"):
+            heed.conform(plain, properties="batch")
+        with self.assertRaisesRegex(ValueError, "no workers"):
+            heed.conform(plain, properties=["threads"])
+        with self.assertRaisesRegex(ValueError, "wanted a case of op=attn"):
+            heed.conform(plain, line="op=pool seed=1")
         with self.assertRaisesRegex(KeyboardInterrupt, ""):
             def stop(q, k, v):
                 raise KeyboardInterrupt

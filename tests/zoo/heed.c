@@ -92,9 +92,26 @@ static heed_status make(const char *name, const void *desc, heed_plan **plan)
     return HEED_E_UNSUPPORTED;
 }
 
+/* With ZOO_MASKS_OF_RUNS in the environment attention takes no mask but those that a run brings. */
+static bool has_constant_mask(const heed_attn_desc *desc)
+{
+    bool has = false;
+
+    for (uint32_t s = 0; s < desc->n_sources; s++) {
+        const uint32_t slot = desc->sources[s].mask_slot;
+
+        has = has || (slot > 0 && desc->slots[slot - 1].data);
+    }
+    return has;
+}
+
 static heed_status query(void *self, const char *op, const void *desc, heed_report *report)
 {
     (void)self;
+    if (getenv("ZOO_MASKS_OF_RUNS") && strcmp(op, "attn") == 0 && has_constant_mask(desc)) {
+        strcpy(report->field, "sources.mask_slot");
+        return HEED_E_UNSUPPORTED;
+    }
     return !ready() || check(op, desc, report) < 0 ? HEED_E_UNSUPPORTED : HEED_OK;
 }
 

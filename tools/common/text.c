@@ -111,6 +111,14 @@ void text_json_number(FILE *to, double value)
         fputs("null", to);
 }
 
+void text_plain(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
+    }
+}
+
 void text_progress(const char *label, double done)
 {
     enum { WIDTH = 30 };

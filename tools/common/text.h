@@ -46,6 +46,9 @@ void text_json_string(FILE *to, const char *text);
 /* A JSON number of 6 significant digits; null for what JSON has no number for. */
 void text_json_number(FILE *to, double value);
 
+/* Takes what is no text of a line out: control characters become question marks. */
+void text_plain(char *text);
+
 /* Progress as the terminal's line; these do nothing where there is none. */
 void text_progress(const char *label, double done);
 void text_progress_clear(void);

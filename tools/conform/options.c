@@ -66,7 +66,7 @@ static bool property_parse(void *state, const char *names, const char **wanted)
         if (i == cf_n_properties)
             return false;
         o->properties |= 1u << i;
-        names += n + (names[n] == ',');
+        names += n + (names[n] == ',' && names[n + 1] != '\0');
     }
     return o->properties != 0;
 }
@@ -77,9 +77,9 @@ static bool case_parse(void *state, const char *text, const char **wanted)
     struct options *const o = state;
     const char *mechanism = strstr(text, "mechanism="), *op = strstr(text, "op=");
 
-    (void)wanted;
+    *wanted = "a case's line";
     o->text = mechanism ? mechanism : op ? op : text;
-    return true;
+    return text[0] != '\0';
 }
 
 static bool op_parse(void *state, const char *name, const char **wanted)
@@ -96,6 +96,7 @@ static bool claim_parse(void *state, const char *name, const char **wanted)
     struct options *const o = state;
 
     *wanted = "exact, repeat or fast";
+    o->claims = true;
     return text_numerics_read(name, &o->claim) && o->claim != HEED_NUMERICS_BEST;
 }
 
@@ -236,6 +237,12 @@ static const char *others_wrong(const struct options *o)
 
     if (ways > 1)
         return "--plugin, --peer, --dump, --judge: wanted one of them, got several";
+    if (o->plugin && o->claims)
+        return "--claim does not go with --plugin: a plug-in says what it claims";
+    if (o->plugin && o->threads != THREADS_DEFAULT)
+        return "--threads does not go with --plugin: it is handed an executor of three";
+    if (o->text && o->only)
+        return "--case and --only: wanted one of them, got both";
     if (o->properties && o->families != FAMILY_ALL && o->families != FAMILY_INVARIANCE)
         return "--property goes with --family invariance: wanted that, got another family";
     if ((o->ask || o->once || o->lines) && !o->peer)

@@ -15,7 +15,7 @@ struct options {
     const char *device, *text, *op, *plugin, *only;
     const char *peer, *dump, *judge; /* a kernel in another language (peer.h) */
     uint32_t claim;                  /* HEED_NUMERICS_* of it */
-    bool ask, once, lines;
+    bool ask, once, lines, claims; /* claims: --claim was given */
     const char *json, *junit, *repro; /* files of results, a folder of programs; NULL: none */
     int64_t cases, seed, threads;
     int64_t timeout, memory; /* of a plug-in: seconds, MiB */

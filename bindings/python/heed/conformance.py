@@ -161,15 +161,21 @@ class Result:
     output: str = ""            # of heed-conform: TAP
     good: bool = False          # what its exit status says
     needs: dict = field(default_factory=dict)       # of cases: how often they passed, failed
+    properties: tuple = ()      # that were asked for
 
     def __bool__(self):
         return self.good
 
     def __str__(self):
         claims = {"exact": "the reference's bits", "repeat": "repeatable bits", "fast": "the bound"}
+        asked = ("properties " + ", ".join(self.properties) if self.properties
+                 else "claims " + claims[self.claim])
         lines = [f"{self.name}: {self.passed} passed, {self.failed} failed, "
-                 f"{self.skipped} skipped; claims {claims[self.claim]}"]
-        if self.lines:
+                 f"{self.skipped} skipped; {asked}"]
+        lines += [line[2:] for line in self.output.splitlines()
+                  if self.properties and line.startswith("# ") and
+                  line[2:].partition(" ")[0].rstrip(":") in self.properties]
+        if self.lines and not self.properties:
             lines.append(f"largest error/bound {self.worst:.4g}")
         if self.refused:
             lines.append("refused by field: " + ", ".join(
@@ -180,8 +186,15 @@ class Result:
         if self.failed:
             lines.append("needs of failed cases: " + (", ".join(self.suspects()) or "none"))
         if not self.failed and not self.good:
-            lines.append("no element was judged by its bound, so this is no pass")
+            lines.append(f"no pass: {self.why}")
         return "\n".join(lines)
+
+    @property
+    def why(self) -> str:
+        """Why a run in which nothing failed is no pass, as heed-conform says it; "" of others."""
+        found = [line.partition(": ")[2] for line in self.output.splitlines()
+                 if line.startswith("# no success: ")]
+        return "" if self.failed or self.good else (found or ["nothing was judged"])[0]
 
     def by_verdict(self) -> dict:
         """The failures by the first word of their reason, most first."""
@@ -327,6 +340,16 @@ def _arguments(cases, only, seed, timeout):
             *(["--only", only] if only else [])]
 
 
+def _properties(given):
+    """Names of properties; a callable has no workers."""
+    if isinstance(given, str):
+        raise TypeError(f"properties: wanted a list of names, got the text {given!r}")
+    given = tuple(given)
+    if "threads" in given:
+        raise ValueError("properties: threads cannot be asked of a callable: it is handed no workers")
+    return given
+
+
 def _session(kernel, claim, arrays, refuse, mixed, strict):
     if arrays not in MAKERS:
         raise ValueError(f"arrays: {' or '.join(MAKERS)}, not {arrays!r}")
@@ -362,8 +385,13 @@ def conform(kernel: Callable, cases: int = 500, *, only: str | None = None, clai
     "chunk", "repeat", "layout"; instead of right and wrong it is judged whether the kernel keeps
     these, as docs/testing-kernels.md has them.
 
+    It judges attention alone; kernels of other operations are judged as plug-ins.
+
     The kernel runs in this process, which a crash of it ends; what never returns is not interrupted.
     """
+    properties = _properties(properties)
+    if line and "op=" in line and "op=attn" not in line:
+        raise ValueError(f"line: wanted a case of op=attn, got {line!r}")
     session = _session(kernel, claim, arrays, refuse, mixed, strict)
     with tempfile.TemporaryDirectory() as folder:
         results = pathlib.Path(folder) / "results"
@@ -375,6 +403,7 @@ def conform(kernel: Callable, cases: int = 500, *, only: str | None = None, clai
         if results.is_file():
             session.read(results.read_text().splitlines())
     session.result.output = output
+    session.result.properties = properties
     session.result.refused = _refusals(output)
     return session.result
 

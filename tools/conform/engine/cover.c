@@ -10,19 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cf_levels_of(const struct cs *c, int levels[MAX_FIELDS])
-{
-    int n = 0;
-
-    for (int i = 0; i < cf_n_fields; i++) {
-        const int level = cf_level_of(i, c->v[i]);
-
-        if (level >= 0 && cf_fields[i].n_levels > 1 && cf_field_active(c, i))
-            levels[n++] = cf_fields[i].first + level;
-    }
-    return n;
-}
-
 static void add(struct cover *cover, const struct cs *c)
 {
     int levels[MAX_FIELDS];
@@ -290,7 +277,10 @@ struct cover *cf_cover_make(heed_device *reference, const struct taker *taker,
     cover->room = cases;
     if (taker) {
         cover->refusals = refusals;
-        cf_learn(cover, taker);
+        if (!cf_learn(cover, taker)) {
+            cf_cover_free(cover);
+            return NULL;
+        }
         cover->taker = taker;
         more = cover->n_homes > 0;
     }

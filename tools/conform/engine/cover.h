@@ -102,9 +102,9 @@ void cf_subset_print(FILE *);
 void cf_attn_edges(struct rng *, struct cs *, int64_t limit);
 
 /* learn.c: finds cases that the taker takes, which become the homes of draws, and leaves out the
- * levels that no such case has. */
+ * levels that no such case has. false: no memory. */
 enum { MAX_HOMES = 768 };
-void cf_learn(struct cover *, const struct taker *);
+bool cf_learn(struct cover *, const struct taker *);
 /* eliminate.c: leaves out levels that are refused whatever goes with them. */
 void cf_eliminate(struct cover *, const struct taker *);
 /* Numbers of the levels of the case's fields that have a meaning and are at a level. */

@@ -90,6 +90,7 @@ bool walk_cover(struct session *session, const struct taker *taker, int64_t case
 /* Why a run in which nothing failed has shown nothing; NULL: it has. */
 static const char *vacuous(const struct session *session, const char *taker)
 {
+    const uint32_t judged = FAMILY_EXACT | FAMILY_BITS;
     const char *why = NULL;
 
     if (taker && session->refusals.accepted == 0)
@@ -98,6 +99,12 @@ static const char *vacuous(const struct session *session, const char *taker)
         return "nothing was judged";
     if (cf_invariance_vain(session))
         return cf_invariance_vain(session);
+    if (session->plugin && session->o.families & judged && !(session->o.families & FAMILY_BOUND) &&
+        session->exact == 0 &&
+        !(session->claim == HEED_NUMERICS_EXACT && session->o.families & FAMILY_BITS))
+        return session->claim == HEED_NUMERICS_EXACT
+                   ? "no result of these cases is known exactly: the family bits compares all"
+                   : "no value was compared: the family bound does it for what claims no bits";
     if (session->o.text || session->o.families & FAMILY_INVARIANCE)
         return NULL;
     for (int i = 0; i < cf_n_ops && !why; i++)

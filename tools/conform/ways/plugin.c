@@ -158,8 +158,8 @@ static bool device_there(const struct session *session, struct plugin *plugin)
         return true;
     outcome = plugin_fork(plugin, NULL, NULL);
     if (outcome.ending != ENDED || !plugin->copy.device_there) {
-        fprintf(stderr, "heed-conform: --device: %s:%lld cannot be used: %s\n", word,
-                (long long)plugin->ordinal,
+        fprintf(stderr, "heed-conform: %s%s:%lld cannot be used: %s\n",
+                named ? "--device: " : "the plug-in's device ", word, (long long)plugin->ordinal,
                 outcome.ending == ENDED ? plugin->copy.why : "the driver ended the process");
         return false;
     }
@@ -199,22 +199,26 @@ static bool claims_itself(void)
     return cf_fields[cf_op->numerics].allowed;
 }
 
-/* Does it take one of some plain cases of the operation in use? */
-static bool takes_some(const struct session *session, struct plugin *plugin)
+/* Does it take one of some plain cases of the operation in use, or refuse one for what the case
+ * says? Else it knows no such operation. */
+static bool knows(const struct session *session, struct plugin *plugin)
 {
     struct rng r = rng_of((uint64_t)session->o.seed);
-    bool some = false;
+    bool known = false;
 
-    for (int64_t i = 0; i < PLAIN_ASKED && !some && !session->given_up; i++) {
+    for (int64_t i = 0; i < PLAIN_ASKED && !known && !session->given_up; i++) {
         heed_report report = { .size = sizeof report };
         struct cs c;
 
         cf_op->smallest(&c);
         if (i > 0)
             cf_case_draw(&r, session->reference.device, i / 4, cf_limit_small, &c);
-        some = !plugin_refuses(plugin, &c, &report);
+        known = !plugin_refuses(plugin, &c, &report) ||
+                (strcmp(report.field, "op") != 0 && strcmp(report.field, "query") != 0);
+        if (!known)
+            cf_refusal_add(&plugin->session->refusals, &report);
     }
-    return some;
+    return known;
 }
 
 static void op_run(struct session *session, struct plugin *plugin, int64_t cases)
@@ -228,9 +232,11 @@ static void op_run(struct session *session, struct plugin *plugin, int64_t cases
         cf_tap(&session->tally, false, NULL, "plug-in", "cover", "", "no memory for the cases");
 }
 
-/* Attention, and each other operation of which the plug-in takes plain cases; or the one named. */
+/* Each operation that the plug-in knows, with fewer cases beside attention; or the one named. */
 static void cases_run(struct session *session, struct plugin *plugin, const struct cs *c)
 {
+    int64_t cases = session->o.cases;
+
     if (session->o.text)
         plugin_case(session, c);
     for (int i = 0; i < cf_n_ops && !session->o.text && !session->given_up; i++) {
@@ -240,10 +246,11 @@ static void cases_run(struct session *session, struct plugin *plugin, const stru
             continue;
         cf_op_use(cf_ops[i]);
         claims_itself();
-        if (named || cf_op == cf_ops[0])
-            op_run(session, plugin, session->o.cases);
-        else if (takes_some(session, plugin))
-            op_run(session, plugin, session->o.cases / OTHERS_SHARE + 1);
+        if (named || knows(session, plugin)) {
+            op_run(session, plugin, cases);
+            if (i == 0)
+                cases = cases / OTHERS_SHARE + 1;
+        }
         plugin_ask_end(plugin); /* who answers knows one operation */
     }
     plugin_ask_end(plugin);

@@ -40,6 +40,7 @@ struct control {
     heed_report report;
     uintptr_t address; /* of a fault */
     bool faulted, memory_short, float_changed, bad_workspace, threads_left;
+    uint64_t workspace, alignment; /* as prepare asked for */
     uint32_t numerics, weights, memory;
     char name[96], build[96], why[256];
     char changed[64]; /* what of the process run left otherwise */

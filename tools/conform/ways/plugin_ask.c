@@ -10,6 +10,8 @@
 #include "plugin.h"
 #include "conform/engine/subject.h"
 
+#include "common/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -146,6 +148,8 @@ bool plugin_refuses(void *who, const struct cs *c, heed_report *report)
         *report = control->report;
         report->field[sizeof report->field - 1] = '\0';
         report->message[sizeof report->message - 1] = '\0';
+        text_plain(report->field);
+        text_plain(report->message);
         report->status = HEED_E_UNSUPPORTED;
         return true;
     }

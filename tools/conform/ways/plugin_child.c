@@ -8,6 +8,8 @@
 #include "plugin.h"
 #include "conform/engine/place.h"
 
+#include "common/text.h"
+
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -79,16 +81,23 @@ static uint32_t memory_of(const heed_kernel_api *api)
                : api->memory;
 }
 
+/* What it may not be, with what was wanted and got. */
+static void wrong(struct control *control, const char *what, uint64_t wanted, uint64_t got)
+{
+    snprintf(control->why, sizeof control->why, "its %s: wanted %llu, got %llu", what,
+             (unsigned long long)wanted, (unsigned long long)got);
+}
+
 static bool api_good(const heed_kernel_api *api, struct control *control)
 {
-    const char *what = api->major != HEED_PLUGIN_MAJOR ? "its major version is another"
-                       : api->size < offsetof(heed_kernel_api, weights)
-                           ? "its table is too short"
-                       : !api->name                    ? "it has no name"
-                       : !api->query || !api->prepare || !api->run || !api->release
-                           ? "it lacks a function"
+    const size_t least = offsetof(heed_kernel_api, weights);
+    const char *what = !api->name                      ? "it has no name"
+                       : !api->query                   ? "it lacks the function query"
+                       : !api->prepare                 ? "it lacks the function prepare"
+                       : !api->run                     ? "it lacks the function run"
+                       : !api->release                 ? "it lacks the function release"
                        : api->numerics < HEED_NUMERICS_EXACT || api->numerics > HEED_NUMERICS_FAST
-                           ? "it claims no numerics"
+                           ? "its numerics: wanted EXACT, REPEAT or FAST"
                        : weights_of(api) > HEED_BF16 ||
                                (weights_of(api) && api->numerics == HEED_NUMERICS_EXACT)
                            ? "it rounds weights as no claim has it"
@@ -96,8 +105,13 @@ static bool api_good(const heed_kernel_api *api, struct control *control)
                            ? "it wants memory of a kind of device that there is not"
                            : NULL;
 
-    snprintf(control->why, sizeof control->why, "%s", what ? what : "");
-    return !what;
+    if (api->major != HEED_PLUGIN_MAJOR)
+        wrong(control, "major version", HEED_PLUGIN_MAJOR, api->major);
+    else if (api->size < least)
+        wrong(control, "table's size at least", least, api->size);
+    else
+        snprintf(control->why, sizeof control->why, "%s", what ? what : "");
+    return control->why[0] == '\0';
 }
 
 static bool load(const struct plugin *plugin, heed_kernel_api *api)
@@ -116,7 +130,8 @@ static bool load(const struct plugin *plugin, heed_kernel_api *api)
     control->stage = STAGE_ENTRY;
     control->status = entry(HEED_PLUGIN_MAJOR, &host, api);
     if (control->status != HEED_OK) {
-        snprintf(control->why, sizeof control->why, "it has filled no table");
+        snprintf(control->why, sizeof control->why, "this host is of version %d.%d",
+                 HEED_PLUGIN_MAJOR, HEED_PLUGIN_MINOR);
         return false;
     }
     if (!api_good(api, control))
@@ -125,7 +140,9 @@ static bool load(const struct plugin *plugin, heed_kernel_api *api)
     control->weights = weights_of(api);
     control->memory = memory_of(api);
     snprintf(control->name, sizeof control->name, "%s", api->name);
-    snprintf(control->build, sizeof control->build, "%s", api->build ? api->build : "");
+    snprintf(control->build, sizeof control->build, "%s", api->build ? api->build : "no build");
+    text_plain(control->name);
+    text_plain(control->build);
     return true;
 }
 
@@ -235,6 +252,8 @@ void plugin_compute(const struct plugin *plugin, const heed_kernel_api *api, voi
     if (control->status != HEED_OK)
         return;
     descriptor_spoil(t);
+    control->workspace = props.workspace_size;
+    control->alignment = props.workspace_align;
     control->bad_workspace = !workspace_make(t, &props);
     if (control->bad_workspace || control->device[0])
         return;

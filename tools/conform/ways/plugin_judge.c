@@ -69,13 +69,16 @@ static void status_judge(const struct control *control, struct verdict *v)
 {
     if (control->stage <= STAGE_ENTRY && !control->why[0])
         cf_fail(v, "exit: the process ended in %s", stages[control->stage]);
-    else if (control->stage == STAGE_LOAD)
+    else if (control->stage == STAGE_LOAD ||
+             (control->stage == STAGE_ENTRY && control->status == HEED_OK))
         cf_fail(v, "load: %s", control->why);
     else if (control->stage == STAGE_ENTRY)
         cf_fail(v, "load: heed_kernel_entry answers %s; %s", heed_status_name(control->status),
                 control->why);
     else if (control->bad_workspace)
-        cf_fail(v, "memory: prepare asks for a workspace that cannot be had");
+        cf_fail(v, "memory: prepare asks for a workspace that cannot be had: %llu bytes at a "
+                   "multiple of %llu",
+                (unsigned long long)control->workspace, (unsigned long long)control->alignment);
     else if (control->status == HEED_OK)
         cf_fail(v, "exit: the process ended in %s", stages[control->stage]);
     else if (control->status == HEED_E_NOMEM && control->stage != STAGE_QUERY)
