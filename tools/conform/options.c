@@ -229,6 +229,16 @@ static bool only_good(struct options *o)
     return true;
 }
 
+/* A line without the word is of attention. */
+static bool of_op(const char *line, const char *name)
+{
+    const char *const word = strstr(line, "op=");
+    const size_t n = word ? strcspn(word + 3, " ") : 0;
+
+    return word ? strlen(name) == n && strncmp(word + 3, name, n) == 0
+                : strcmp(name, cf_ops[0]->name) == 0;
+}
+
 /* What is wrong with the options about kernels of somebody else; NULL: nothing. */
 static const char *others_wrong(const struct options *o)
 {
@@ -241,6 +251,8 @@ static const char *others_wrong(const struct options *o)
         return "--claim does not go with --plugin: a plug-in says what it claims";
     if (o->plugin && o->threads != THREADS_DEFAULT)
         return "--threads does not go with --plugin: it is handed an executor of three";
+    if (o->text && o->op && !of_op(o->text, o->op))
+        return "--case and --op: wanted one operation, got two";
     if (o->text && o->only)
         return "--case and --only: wanted one of them, got both";
     if (o->properties && o->families != FAMILY_ALL && o->families != FAMILY_INVARIANCE)

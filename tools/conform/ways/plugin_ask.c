@@ -148,6 +148,8 @@ bool plugin_refuses(void *who, const struct cs *c, heed_report *report)
         *report = control->report;
         report->field[sizeof report->field - 1] = '\0';
         report->message[sizeof report->message - 1] = '\0';
+        if (!report->field[0])
+            strcpy(report->field, "(no field)");
         text_plain(report->field);
         text_plain(report->message);
         report->status = HEED_E_UNSUPPORTED;
