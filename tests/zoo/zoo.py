@@ -211,7 +211,9 @@ def good(conform, rows, cases):
     for number, (plugin, _, name, *_) in enumerate(rows):
         for size, share, *more in ((SMALL, each - each // 10), ("", each // 10),
                                    (SMALL, each // 20 + 1, "--family", "invariance")):
+            # Slow ones take 16 s for the largest of the cases that are written down.
             done = subprocess.run([conform, "--plugin", plugin, "--quiet", "--cases", str(share), *more,
+                                   "--timeout", "120",
                                    *(["--only", size] if size else []), "--seed",
                                    str(1000 + number)],
                                   env={**os.environ, "ZOO": name}, text=True, capture_output=True,
