@@ -99,7 +99,7 @@ static const char *vacuous(const struct session *session, const char *taker)
         return "nothing was judged";
     if (cf_invariance_vain(session))
         return cf_invariance_vain(session);
-    if (session->plugin && session->o.families & judged && !(session->o.families & FAMILY_BOUND) &&
+    if (session->claim && session->o.families & judged && !(session->o.families & FAMILY_BOUND) &&
         session->exact == 0 &&
         !(session->claim == HEED_NUMERICS_EXACT && session->o.families & FAMILY_BITS))
         return session->claim == HEED_NUMERICS_EXACT

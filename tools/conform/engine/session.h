@@ -47,8 +47,8 @@ struct session {
     /* Runs one case as the run does, for failure.c; again_of: what else that takes. */
     bool (*again)(struct session *, const struct cs *);
     void *again_of;
-    const char *plugin_path; /* of a plug-in, from the root; and what it claims */
-    uint32_t claim, weights;
+    const char *plugin_path; /* of a plug-in, from the root */
+    uint32_t claim, weights; /* of what claims something (ways/claim.h); 0: a device of heed's */
 };
 
 /* Adds to the session what judges counted. */

@@ -71,6 +71,7 @@ void claim_judge(struct session *session, struct claim claim, struct job *job, s
                          .v = v };
     struct job *ref = NULL;
 
+    session->claim = claim.numerics;
     if (f->answer && !answer) {
         cf_fail(v, "no memory");
         return;
