@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 
+
 def main(conform, plugin):
     done = subprocess.run([conform, "--plugin", plugin, "--op", "attn", "--cases", "1", "--quiet"],
                           stdout=subprocess.PIPE, text=True, check=False,
