@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""What failed in a run of meson's tests: failures.py testlog.json
+"""What failed in a run of meson's tests: failures.py [--late] testlog.json
 
 The first line has the names of those that failed, then come each one's telling lines and last words:
 a log that keeps its end alone, as those of a service that runs tests do, says then what happened.
+--late prints the names of the tests alone that were skipped because they would have begun too late.
 """
 
 import json
@@ -23,8 +24,12 @@ def excerpt(row):
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
+    with open(sys.argv[-1], encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
+    if sys.argv[1] == "--late":
+        late = [row for row in rows if "skipped: too late" in row.get("stderr", "")]
+        print("".join(f", {row['name'].split(' / ')[-1]}" for row in late))
+        return
     bad = [row for row in rows if row["result"] not in GOOD]
     print(" ".join(row["name"].split(" / ")[-1] for row in bad))
     for row in bad:
