@@ -42,7 +42,8 @@ static struct shape shape_draw(uint32_t *state, uint32_t dtype)
     return s;
 }
 
-/* How many; and how many of them wanted a workspace, which the library's tables for this device say. */
+/* How many there were. worked: how many wanted a workspace, as the library's tables for the device
+ * say. */
 static int device_walk(heed_device *device, const uint32_t *dtypes, const char *library,
                        int *worked)
 {
