@@ -12,31 +12,29 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 32 };
+enum { BLOCK = 32, FIRST = HEED_Q8_0, LAST = HEED_IQ4_NL };
 
 static const int8_t iq4_nl[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
                                    1,    13,   25,  38,  53,  69,  89,  113 };
 
 /* Bytes of the block from which fields lie on; 0: there is no such field. The scale is first. */
 static const struct blocks {
-    uint32_t dtype;
     int bytes, minimum, high, digits; /* high: bit 4 of every element */
     int width, less;                  /* bits of a digit; what z is less than the integer, */
     const int8_t *values;             /* or the table that it is in */
-} types[] = {
-    { HEED_Q8_0, 34, 0, 0, 2, 8, 0, NULL }, { HEED_Q4_0, 18, 0, 0, 2, 4, 8, NULL },
-    { HEED_Q4_1, 20, 2, 0, 4, 4, 0, NULL }, { HEED_Q5_0, 22, 0, 2, 6, 4, 16, NULL },
-    { HEED_Q5_1, 24, 2, 4, 8, 4, 0, NULL }, { HEED_IQ4_NL, 18, 0, 0, 2, 4, 0, iq4_nl },
+} types[LAST - FIRST + 1] = {
+    [HEED_Q8_0 - FIRST] = { 34, 0, 0, 2, 8, 0, NULL },
+    [HEED_Q4_0 - FIRST] = { 18, 0, 0, 2, 4, 8, NULL },
+    [HEED_Q4_1 - FIRST] = { 20, 2, 0, 4, 4, 0, NULL },
+    [HEED_Q5_0 - FIRST] = { 22, 0, 2, 6, 4, 16, NULL },
+    [HEED_Q5_1 - FIRST] = { 24, 2, 4, 8, 4, 0, NULL },
+    [HEED_IQ4_NL - FIRST] = { 18, 0, 0, 2, 4, 0, iq4_nl },
 };
 
 /* NULL: a type without blocks. */
 static const struct blocks *type_find(uint32_t dtype)
 {
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (types[i].dtype == dtype)
-            return &types[i];
-    }
-    return NULL;
+    return dtype >= FIRST && dtype <= LAST ? &types[dtype - FIRST] : NULL;
 }
 
 static const struct blocks *type_of(const struct heed_ref_line *line)

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#define ROW(NAME, name) HEED_##NAME, name, "HEED_" #NAME
+#define ROW(NAME, name, ...) [HEED_##NAME] = { HEED_##NAME, name, "HEED_" #NAME, __VA_ARGS__ }
 /* Without blocks. */
 #define PLAIN                                                                                      \
     {                                                                                              \
@@ -24,66 +24,32 @@ static const int8_t iq4_nl[] = { -127, -104, -83, -65, -49, -35, -22, -10,
 
 static const int8_t signed_digits[] = { 0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1 };
 
-static const struct type types[] = {
-    { ROW(F32, "f32"), 4, 8, 23, 0x7f800000, 0x7f800000, 0x7fc00000, { "f4" }, PLAIN },
-    { ROW(F16, "f16"), 2, 5, 10, 0x7c00, 0x7c00, 0x7e00, { "f2" }, PLAIN },
-    { ROW(BF16, "bf16"), 2, 8, 7, 0x7f80, 0x7f80, 0x7fc0, { "u2", "V2" }, PLAIN },
-    { ROW(F8E4M3, "f8e4m3"), 1, 4, 3, 0x7e, 0, 0x7f, { "u1" }, PLAIN },
-    { ROW(F8E5M2, "f8e5m2"), 1, 5, 2, 0x7b, 0x7c, 0x7e, { "u1" }, PLAIN },
-    { ROW(U8, "u8"), 1, 0, 0, 0, 0, 0, { "u1", "b1" }, PLAIN },
-    { ROW(I32, "i32"), 4, 0, 0, 0, 0, 0, { "i4" }, PLAIN },
-    { ROW(I64, "i64"), 8, 0, 0, 0, 0, 0, { "i8" }, PLAIN },
-    { ROW(I8, "i8"), 1, 0, 0, 0, 0, 0, { "i1" }, PLAIN },
-    { ROW(Q8_0, "q8_0"), 34, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 0, 2, 8, 0, NULL } },
-    { ROW(Q4_0, "q4_0"), 18, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 0, 2, 4, 8, NULL } },
-    { ROW(Q4_1, "q4_1"), 20, 0, 0, 0, 0, 0, { "u1" }, { 32, 2, 0, 4, 4, 0, NULL } },
-    { ROW(Q5_0, "q5_0"), 22, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 2, 6, 4, 16, NULL } },
-    { ROW(Q5_1, "q5_1"), 24, 0, 0, 0, 0, 0, { "u1" }, { 32, 2, 4, 8, 4, 0, NULL } },
-    { ROW(IQ4_NL, "iq4_nl"), 18, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 0, 2, 4, 0, iq4_nl } },
-    { ROW(I4, "i4"), 1, 0, 0, 0, 0, 0, { "u1" }, { 2, 0, 0, 0, 4, 0, signed_digits } },
+const struct type type_rows[TYPE_ROWS_END] = {
+    ROW(F32, "f32", 4, 8, 23, 0x7f800000, 0x7f800000, 0x7fc00000, { "f4" }, PLAIN),
+    ROW(F16, "f16", 2, 5, 10, 0x7c00, 0x7c00, 0x7e00, { "f2" }, PLAIN),
+    ROW(BF16, "bf16", 2, 8, 7, 0x7f80, 0x7f80, 0x7fc0, { "u2", "V2" }, PLAIN),
+    ROW(F8E4M3, "f8e4m3", 1, 4, 3, 0x7e, 0, 0x7f, { "u1" }, PLAIN),
+    ROW(F8E5M2, "f8e5m2", 1, 5, 2, 0x7b, 0x7c, 0x7e, { "u1" }, PLAIN),
+    ROW(U8, "u8", 1, 0, 0, 0, 0, 0, { "u1", "b1" }, PLAIN),
+    ROW(I32, "i32", 4, 0, 0, 0, 0, 0, { "i4" }, PLAIN),
+    ROW(I64, "i64", 8, 0, 0, 0, 0, 0, { "i8" }, PLAIN),
+    ROW(I8, "i8", 1, 0, 0, 0, 0, 0, { "i1" }, PLAIN),
+    ROW(Q8_0, "q8_0", 34, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 0, 2, 8, 0, NULL }),
+    ROW(Q4_0, "q4_0", 18, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 0, 2, 4, 8, NULL }),
+    ROW(Q4_1, "q4_1", 20, 0, 0, 0, 0, 0, { "u1" }, { 32, 2, 0, 4, 4, 0, NULL }),
+    ROW(Q5_0, "q5_0", 22, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 2, 6, 4, 16, NULL }),
+    ROW(Q5_1, "q5_1", 24, 0, 0, 0, 0, 0, { "u1" }, { 32, 2, 4, 8, 4, 0, NULL }),
+    ROW(IQ4_NL, "iq4_nl", 18, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 0, 2, 4, 0, iq4_nl }),
+    ROW(I4, "i4", 1, 0, 0, 0, 0, 0, { "u1" }, { 2, 0, 0, 0, 4, 0, signed_digits }),
 };
-
-const struct type *type_at(size_t i)
-{
-    return i < sizeof types / sizeof *types ? &types[i] : NULL;
-}
-
-/* Who asks for a type asks for it again. */
-static const struct type *found(uint32_t dtype)
-{
-    static _Thread_local size_t last;
-    size_t i = 0;
-
-    if (types[last].dtype == dtype)
-        return &types[last];
-    while (i < sizeof types / sizeof *types && types[i].dtype != dtype)
-        i++;
-    last = type_at(i) ? i : last;
-    return type_at(i);
-}
-
-bool type_is(uint32_t dtype)
-{
-    return found(dtype) != NULL;
-}
-
-const struct type *type_find(uint32_t dtype)
-{
-    const struct type *type = found(dtype);
-
-    assert(type != NULL);
-    return type;
-}
 
 const struct type *type_named(const char *name)
 {
-    const struct type *type;
-
-    for (size_t i = 0; (type = type_at(i)) != NULL; i++) {
-        if (strcmp(type->name, name) == 0)
-            break;
+    for (uint32_t dtype = 0; dtype < TYPE_ROWS_END; dtype++) {
+        if (type_is(dtype) && strcmp(type_rows[dtype].name, name) == 0)
+            return &type_rows[dtype];
     }
-    return type;
+    return NULL;
 }
 
 static const char *word_nth(const char *words, int64_t i)
@@ -202,20 +168,6 @@ uint32_t type_encode(uint32_t dtype, float x)
 }
 
 /* ---- blocks ---------------------------------------------------------------------------- */
-
-uint32_t type_elements(uint32_t dtype)
-{
-    const struct type *t = found(dtype);
-
-    return t && t->block.elements ? t->block.elements : 1;
-}
-
-int64_t type_pieces(uint32_t dtype, int64_t n)
-{
-    const int64_t elements = type_elements(dtype);
-
-    return n / elements + (n % elements != 0);
-}
 
 uint32_t type_codes(uint32_t dtype)
 {

@@ -7,6 +7,9 @@
 #ifndef HEED_TOOLS_COMMON_TYPES_H
 #define HEED_TOOLS_COMMON_TYPES_H
 
+#include <heed/heed.h>
+
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,11 +50,40 @@ struct type {
     } block;
 };
 
-bool type_is(uint32_t dtype);
+/* By dtype; where there is no such type, without a name. */
+enum { TYPE_ROWS_END = HEED_I4 + 1 };
+extern const struct type type_rows[TYPE_ROWS_END];
+
+/* These are asked for each element of every array. */
+static inline bool type_is(uint32_t dtype)
+{
+    return dtype < TYPE_ROWS_END && type_rows[dtype].name != NULL;
+}
+
 /* dtype is a type. */
-const struct type *type_find(uint32_t dtype);
-/* NULL: there is no such row, no such name. */
-const struct type *type_at(size_t i);
+static inline const struct type *type_find(uint32_t dtype)
+{
+    assert(type_is(dtype));
+    return &type_rows[dtype];
+}
+
+/* Elements of a block; 1: of a type without. */
+static inline uint32_t type_elements(uint32_t dtype)
+{
+    const struct type *const t = type_is(dtype) ? type_find(dtype) : NULL;
+
+    return t && t->block.elements ? t->block.elements : 1;
+}
+
+/* Elements or blocks that hold n elements, a last block that is cut included. */
+static inline int64_t type_pieces(uint32_t dtype, int64_t n)
+{
+    const int64_t elements = type_elements(dtype);
+
+    return elements == 1 ? n : n / elements + (n % elements != 0);
+}
+
+/* NULL: there is no such name. */
 const struct type *type_named(const char *name);
 /* The type that word i of a list of words names. */
 uint32_t type_nth(const char *words, int64_t i);
@@ -67,11 +99,8 @@ float type_decode(uint32_t dtype, uint32_t bits);
 /* To nearest, ties to even. */
 uint32_t type_encode(uint32_t dtype, float x);
 
-/* Elements of a block; 1: of a type without. How many codes they can have. */
-uint32_t type_elements(uint32_t dtype);
+/* How many codes the elements of a block can have. */
 uint32_t type_codes(uint32_t dtype);
-/* Elements or blocks that hold n elements, a last block that is cut included. */
-int64_t type_pieces(uint32_t dtype, int64_t n);
 /* Of a block: the code of element j and the number that it stands for, the scale and the minimum
  * (0: of a type without), as numbers. */
 uint32_t type_code(uint32_t dtype, const void *block, uint32_t j);

@@ -38,6 +38,7 @@ void answer_finish(struct answer *a)
     for (int i = 0; i < MAX_PARTS; i++) {
         free(a->said[i]);
         free(a->read[i]);
+        free(a->real[i]);
     }
 }
 
@@ -48,11 +49,26 @@ uint32_t answer_bits(struct answer *a, int array, int64_t index)
     return cf_array_bits(&a->p->part[array].a, index);
 }
 
+/* A number takes long to decode, and an element is a term of many sums. */
+static double *all_real(const struct array *from)
+{
+    const int64_t n = cf_array_count(from);
+    double *real = malloc(((size_t)n + 1) * sizeof *real);
+
+    for (int64_t i = 0; real && i < n; i++)
+        real[i] = (double)cf_array_value(from, i);
+    return real;
+}
+
 double answer_real(struct answer *a, int array, int64_t index)
 {
+    const struct array *const from = &a->p->part[array].a;
+
     if (a->read[array])
         a->read[array][index] = 1;
-    return (double)cf_array_value(&a->p->part[array].a, index);
+    if (!a->real[array])
+        a->real[array] = all_real(from);
+    return a->real[array] ? a->real[array][index] : (double)cf_array_value(from, index);
 }
 
 void say_kind(struct answer *a, int array, int64_t index, int kind)

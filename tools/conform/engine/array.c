@@ -50,11 +50,11 @@ size_t cf_array_bytes(const struct array *a)
 
 void *cf_array_piece(const struct array *a, int64_t index)
 {
-    const int64_t row = index / a->shape[3], along = index % a->shape[3];
+    const int64_t elements = type_elements(a->dtype);
 
-    return (char *)a->data +
-           (size_t)(row * cf_array_along(a) + along / (int64_t)type_elements(a->dtype)) *
-               cf_dtype_size(a->dtype);
+    if (elements > 1)
+        index = index / a->shape[3] * cf_array_along(a) + index % a->shape[3] / elements;
+    return (char *)a->data + (size_t)index * cf_dtype_size(a->dtype);
 }
 
 int64_t cf_array_at(const struct array *a, int64_t b, int64_t x, int64_t y, int64_t z)
@@ -120,11 +120,12 @@ static void block_set(struct array *a, int64_t index, uint32_t bits)
 /* Products of numbers and scales are exact in double, and so are their sums with minima. */
 float cf_array_value(const struct array *a, int64_t index)
 {
-    const void *const block = cf_array_piece(a, index);
+    const void *block;
     double x;
 
     if (type_elements(a->dtype) == 1)
         return type_decode(a->dtype, cf_array_bits(a, index));
+    block = cf_array_piece(a, index);
     x = (double)type_number(a->dtype, type_code(a->dtype, block, place_in(a, index))) *
         (double)type_block_scale(a->dtype, block);
     return (float)(type_find(a->dtype)->block.minimum

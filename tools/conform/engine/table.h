@@ -101,6 +101,7 @@ struct answer {
     bool loose; /* by the bound of FAST, where the operation has one of its own */
     struct said *said[MAX_PARTS];  /* of outputs and states */
     unsigned char *read[MAX_PARTS]; /* elements of inputs that the definition reads */
+    double *real[MAX_PARTS];        /* their numbers, once one was asked for */
 };
 
 struct fixed_call {

@@ -24,6 +24,7 @@ struct seen {
     double y, size, tiny; /* logit with biases; sum of magnitudes that went into it; what underflow
                            * cost it */
     double weight, error; /* exp(y - max); how far the computed weight may be off */
+    double v;             /* of the channel that is judged */
 };
 
 struct row {
@@ -223,17 +224,18 @@ struct cell {
     bool nan, infinite, skip; /* must be NaN; must not be finite */
 };
 
-static struct cell channel_want(const struct row *r, const struct array *out, int64_t c)
+static struct cell channel_want(struct row *r, const struct array *out, int64_t c)
 {
     struct cell cell = { 0 };
     double sum = 0, size = 0, spread = 0, all = 0, tiny = 0, relative, absolute;
     const double n = (double)r->n;
 
     for (int64_t i = 0; i < r->n; i++) {
-        const struct seen *k = &r->seen[i];
+        struct seen *k = &r->seen[i];
         double v_size, number;
         const double v = seen_value(r, k, c, &v_size, &number);
 
+        k->v = v;
         cell.nan = cell.nan || isnan(v);
         cell.infinite = cell.infinite || isinf(v);
         sum += k->weight * v;
@@ -252,9 +254,7 @@ static struct cell channel_want(const struct row *r, const struct array *out, in
     for (int64_t i = 0; i < r->n; i++) {
         const struct seen *k = &r->seen[i];
 
-        double v_size, number;
-
-        spread += k->error * fabs(seen_value(r, k, c, &v_size, &number) - cell.want);
+        spread += k->error * fabs(k->v - cell.want);
     }
     spread += sink_of(r) > -(double)INFINITY ? r->loss * r->sum * fabs(cell.want) : 0;
     cell.bound = spread / r->sum + r->gamma * size / r->sum + (r->gamma + 4 * u) * fabs(cell.want) +
