@@ -128,7 +128,7 @@ TYPE_NAME = r"(?:HK|HEED)_(F32|B?F16|F8\w+|U8|I8|I32|I64|##NAME)\b"
 TYPE_TEST = re.compile(r"\bif \([^;{]*?== " + TYPE_NAME + r"|\bcase " + TYPE_NAME
                        + r"|== " + TYPE_NAME + r"\s*\?")
 TYPE_TABLE = re.compile(r"\w\[(?:[\w.>-]|\]\[)*\bdtype\]")
-TYPE_BOUND = re.compile(r"assert\([^;]*dtype < ")
+TYPE_BOUND = re.compile(r"(?:assert\([^;]*|return )dtype < ")
 NO_BRANCH = re.compile(r"HK_UNREACHABLE\(\)|assert\(0\)|HK_BY\w*\(")
 # A layout is named where it is a kind and where somebody builds a source; who else asks, asks for a
 # property of it. A choice among several ends in a branch that is not reached.

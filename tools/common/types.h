@@ -63,7 +63,7 @@ static inline bool type_is(uint32_t dtype)
 /* dtype is a type. */
 static inline const struct type *type_find(uint32_t dtype)
 {
-    assert(type_is(dtype));
+    assert(dtype < TYPE_ROWS_END && type_is(dtype));
     return &type_rows[dtype];
 }
 
