@@ -45,9 +45,9 @@ const struct type type_rows[TYPE_ROWS_END] = {
 
 const struct type *type_named(const char *name)
 {
-    for (uint32_t dtype = 0; dtype < TYPE_ROWS_END; dtype++) {
-        if (type_is(dtype) && strcmp(type_rows[dtype].name, name) == 0)
-            return &type_rows[dtype];
+    for (const struct type *t = type_rows; t < type_rows + TYPE_ROWS_END; t++) {
+        if (t->name != NULL && strcmp(t->name, name) == 0)
+            return t;
     }
     return NULL;
 }
