@@ -83,11 +83,21 @@ static bool plain_is(const struct session *session, const heed_device_props *pro
     return false;
 }
 
+/* A model of a unit for matrices: where bits are promised, its kernels are another model's or the
+ * processor's. */
+static bool unit_is(const heed_device_props *props)
+{
+    return strncmp(props->name, "emulate:", 8) == 0 &&
+           strcmp(props->name, "emulate:workgroup") != 0;
+}
+
 /* Why a usable device is only tested when it is named; NULL: it need not be. */
 static const char *passed_over(const struct session *session, const heed_device_props *props)
 {
     const char *const first = strchr(props->name, ':');
 
+    if (unit_is(props))
+        return "differs from emulate:workgroup or cpu:scalar where no bits are promised";
     if (first && strchr(first + 1, ':'))
         return "another form of a device that is tested";
     if (first && plain_is(session, props, (size_t)(first - props->name)))
