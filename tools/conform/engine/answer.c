@@ -33,12 +33,20 @@ bool answer_make(struct answer *a, const struct fixed_problem *p)
     return true;
 }
 
+void answer_forget(struct answer *a)
+{
+    for (int i = 0; i < MAX_PARTS; i++) {
+        free(a->real[i]);
+        a->real[i] = NULL;
+    }
+}
+
 void answer_finish(struct answer *a)
 {
+    answer_forget(a);
     for (int i = 0; i < MAX_PARTS; i++) {
         free(a->said[i]);
         free(a->read[i]);
-        free(a->real[i]);
     }
 }
 

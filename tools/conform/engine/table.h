@@ -319,6 +319,8 @@ int fixed_guest(const struct fixed_problem *, int array);
 
 bool answer_make(struct answer *, const struct fixed_problem *);
 void answer_finish(struct answer *);
+/* The numbers that it keeps: of one whose other arrays are another's. */
+void answer_forget(struct answer *);
 /* For oracles: an element of an input, which the definition reads. */
 double answer_real(struct answer *, int array, int64_t index);
 uint32_t answer_bits(struct answer *, int array, int64_t index);

@@ -81,6 +81,7 @@ bool program_pool(const struct fixed_problem *program, struct answer *a, const s
     own.read[WEIGHTS] = ask->weights >= 0 ? a->read[ask->weights] : NULL;
     if (good)
         pool_say(p, &own);
+    answer_forget(&own);
     free(p->part[IDS].a.data);
     free(p);
     return good;

@@ -41,6 +41,8 @@ bool program_choose(const struct fixed_problem *program, struct answer *a, int64
     for (int64_t i = 0; good && i < p->n_items * p->heads; i++)
         good = select_chosen(p, &own, i / p->heads, i % p->heads, chosen + i * blocks * count,
                              doubt + i * blocks);
+    if (p)
+        answer_forget(&own);
     free(p);
     return good;
 }
@@ -64,6 +66,7 @@ bool program_hash(const struct fixed_problem *program, struct answer *a, int64_t
     }
     for (int64_t i = 0; i < p->n_items * p->heads; i++)
         select_buckets(p, &own, i / p->heads, i % p->heads, bucket + i * n, doubt + i * n);
+    answer_forget(&own);
     free(p);
     return true;
 }
