@@ -40,6 +40,11 @@ uint32_t heed_group_threads(const struct heed_checked *, const struct heed_devic
 bool heed_blob_plan(const struct heed_plan *, const struct heed_device_traits *, struct hk_plan *,
                      struct hk_source *sources, uint64_t *workspace);
 
+/* Lanes: where source number s has K in panels. source: its place behind those before
+ * it. */
+void heed_panels_find(const struct heed_plan *, const struct heed_device_traits *, uint32_t s,
+                      struct hk_plan *, struct hk_source *source, struct heed_room *);
+
 /* Chunks of an item that the sub-sources before number `sub` have at most. */
 double heed_blob_chunks(const struct heed_plan *, uint32_t sub);
 

@@ -139,60 +139,6 @@ static void items_find(const struct heed_plan *plan, const struct heed_device_tr
 
 /* ---- the workspace ---- */
 
-/* Blocks that a strip reaches at most of the keys of unit step, if that follows from the windows;
- * else infinite. */
-static double reach_blocks(const struct heed_plan *plan, uint32_t s, const struct hk_plan *to)
-{
-    const struct heed_lowered_source *source = &heed_lowered_of(plan)->sources[s];
-    const double rows = (double)to->strips.rows * (double)to->strips.row_step;
-    double blocks = 0;
-
-    for (uint32_t i = source->first; i < source->first + source->n; i++) {
-        const struct hk_sub *sub = &heed_lowered_of(plan)->subs[i];
-
-        for (uint32_t r = 0; r < sub->n_ranges && sub->kind == HK_SUB_KEYS; r++) {
-            const struct hk_range *range = &sub->range[r];
-            const bool ends = !(range->open & HK_OPEN_HI) || (sub->flags & HK_CAUSAL);
-            const double hi = range->open & HK_OPEN_HI ? 0 : (double)range->hi;
-
-            if (range->kind != HK_RANGE_AFFINE || (range->open & HK_OPEN_LO) || !ends)
-                return INFINITY;
-            blocks += (rows * (double)to->q_pos_step + hi - (double)range->lo +
-                       (double)range->block) / (double)sub->pos_step / 64 + 2;
-        }
-    }
-    return blocks;
-}
-
-/* Lanes: K in panels. Where more than one strip reads it, all of it is packed beforehand; unless no
- * strip reaches far: then every worker keeps what its strips reach, which is faster, too. */
-static void pack_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
-                      uint32_t s, struct hk_plan *to, struct hk_source *source,
-                      struct heed_room *w)
-{
-    const struct heed_checked_source *from = &heed_attn_of(plan)->sources[s];
-    const double items = source->shared ? 1 : (double)heed_attn_of(plan)->n_batch;
-    const double blocks = items * (double)from->heads * (double)source->blocks;
-    const double ring = reach_blocks(plan, s, to);
-
-    if (source->packed || from->heads == 0 || !heed_lowered_of(plan)->sources[s].has_keys ||
-        heed_attn_of(plan)->n_q <= to->strips.rows)
-        return;
-    if (ring * traits->workers < blocks / 2) {
-        source->ring = (int64_t)ring;
-        source->ring_at = to->worker_bytes;
-        to->worker_bytes += HK_RING_BYTES(source->ring, source->panel_rows);
-        to->worker_bytes = (to->worker_bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN *
-                           HEED_WORK_ALIGN;
-        return;
-    }
-    source->packs = 1;
-    source->packed_at = heed_room_place(w, blocks * 64 * (double)source->panel_rows, sizeof(float));
-    source->finite_at = heed_room_place(w, blocks, sizeof(uint32_t));
-    source->pack_tasks = w->ok ? (int64_t)blocks : 0;
-    to->pack_tasks += source->pack_tasks;
-}
-
 /* -1: n is no power of two. */
 static int64_t shift_find(int64_t n)
 {
@@ -318,7 +264,7 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         source->rows_at = heed_room_place(w, (double)attn->n_batch * (double)source->row_words, 8);
     }
     if (traits->shape == HEED_SHAPE_LANES && !to->halves)
-        pack_find(plan, traits, s, to, source, w);
+        heed_panels_find(plan, traits, s, to, source, w);
 }
 
 /* More are not numbered by a launch. */

@@ -108,41 +108,29 @@ HK_RARE hk_i64 hk_quotient(hk_i64 a, hk_i64 b)
     }
     return (hk_i64)quotient;
 #else
-    return b == 1 ? a : a / b;
+    if ((b & (b - 1)) == 0) /* blocks and strides mostly are, and divisions are slow */
+        return a >> hk_first_bit((hk_u64)b);
+    return a / b;
 #endif
 }
 
 HK_FN hk_i64 hk_floor_div(hk_i64 a, hk_i64 b)       /* b > 0 */
 {
-    if (b == 1)                 /* by far the most frequent, and divisions are slow */
+    if (b == 1) /* by far the most frequent */
         return a;
-#if HK_SLOW_DIVISION
     return hk_quotient(a ^ a >> 63, b) ^ a >> 63;
-#else
-    return a / b - (a % b < 0 ? 1 : 0);
-#endif
 }
 
 HK_FN hk_i64 hk_ceil_div(hk_i64 a, hk_i64 b)
 {
     if (b == 1)
         return a;
-#if HK_SLOW_DIVISION
     return hk_floor_div(a - 1, b) + 1;
-#else
-    return a / b + (a % b > 0 ? 1 : 0);
-#endif
 }
 
 HK_FN hk_i64 hk_mod(hk_i64 a, hk_i64 b)             /* in [0, b) */
 {
-#if HK_SLOW_DIVISION
     return a - hk_floor_div(a, b) * b;
-#else
-    const hk_i64 r = a % b;
-
-    return r < 0 ? r + b : r;
-#endif
 }
 
 HK_FN hk_i64 hk_gcd(hk_i64 a, hk_i64 b)             /* gcd(0, b) = b */

@@ -66,6 +66,18 @@ HK_FN void hk_lists_attend(struct hk_strip *st)
     hk_list_rows(st, &lists, 0, lists.n);
 }
 
+/* Where the panels of source s lie, of an item's key head. */
+HK_FN void hk_panels_open(struct hk_strip *st, hk_u32 s, hk_i64 key_head)
+{
+    const struct hk_call *call = st->call;
+    HK_GLOBAL const struct hk_source *source = call->sources + s;
+    const hk_i64 block = source->shared ? key_head * source->blocks : st->first_block;
+
+    st->packed = (HK_GLOBAL const float *)(call->work + source->packed_at) +
+                 block * HK_BLOCK * source->panel_rows;
+    st->finite = (HK_GLOBAL const hk_u32 *)(call->work + source->finite_at) + block;
+}
+
 HK_FN void hk_source_walk(struct hk_strip *st, hk_u32 s)
 {
     const struct hk_call *call = st->call;
@@ -92,11 +104,10 @@ HK_FN void hk_source_walk(struct hk_strip *st, hk_u32 s)
     st->tags = 0;
     st->first_block = (st->b * source->heads + key_head) * source->blocks;
     if (source->packs) {
-        const hk_i64 block = source->shared ? key_head * source->blocks : st->first_block;
-
-        st->packed = (HK_GLOBAL const float *)(call->work + source->packed_at) +
-                     block * HK_BLOCK * source->panel_rows;
-        st->finite = (HK_GLOBAL const hk_u32 *)(call->work + source->finite_at) + block;
+        hk_panels_open(st, s, key_head);
+    } else if (source->like && hk_k(call, s) == hk_k(call, source->like - 1) &&
+               hk_v(call, s) == hk_v(call, source->like - 1)) {
+        hk_panels_open(st, source->like - 1, key_head);
     } else if (source->ring > 0) {
         st->tags = hk_ring_tags(source, st->scratch);
         st->ring = (HK_GLOBAL float *)(st->tags + source->ring);

@@ -98,6 +98,8 @@ struct hk_source {
     hk_u32 packs, shared;               /* shared 1: one packed copy serves all items */
     hk_u32 common, apart;               /* common 1: and all else is the same for all items, too;
                                          * apart 1: workgroup: a strip has many lists (listed.h) */
+    hk_u32 like, reserved;              /* like: a list of whole blocks finds them in the panels of
+                                         * source like - 1, if K and V are its; 0: of none */
     hk_u32 first_sub, n_subs;
     hk_u32 first_bias, n_biases;        /* with a value */
     hk_u32 first_dot, n_dots;

@@ -12,6 +12,7 @@
 #include "ahead.h"
 #include "bias_lanes.h"
 #include "dot_lanes.h"
+#include "packed.h"
 #include "panels.h"
 #include "spread.h"
 
@@ -25,51 +26,6 @@
 #ifndef HK_BY_HALVES
 #define HK_BY_HALVES 0
 #endif
-
-/* A block of keys 64 * block on that lies packed. */
-struct hk_panels {
-    HK_GLOBAL const float *k;           /* 0: it does not */
-    int finite;                         /* 1: all of its V is */
-};
-
-/* From the worker's ring, into which the block is packed first if it is not there. */
-HK_FN struct hk_panels hk_ring_get(const struct hk_strip *st, hk_i64 block)
-{
-    const hk_i64 d = st->call->plan->d, slot = block % st->source->ring;
-    HK_GLOBAL struct hk_ring_tag *tag = st->tags + slot;
-    HK_GLOBAL float *k = st->ring + slot * HK_BLOCK * st->source->panel_rows;
-    struct hk_panels out;
-
-    if (tag->number != st->first_block + block) {
-        hk_i64 keys[HK_BLOCK];
-
-        hk_keys_fill(&st->k_rows, block * HK_BLOCK, st->len, keys);
-        hk_keys_pack(&st->k_rows, keys, d, k, st->temp);
-        tag->finite = (hk_u32)hk_rows_finite(&st->v_rows, st->call->plan->d_v, keys, st->temp);
-        tag->number = st->first_block + block;
-    }
-    out.k = k;
-    out.finite = tag->finite != 0;
-    return out;
-}
-
-HK_FN struct hk_panels hk_block_panels(const struct hk_strip *st,
-                                       HK_GLOBAL const struct hk_sub *sub, hk_i64 block)
-{
-    struct hk_panels out;
-
-    out.k = 0;
-    out.finite = 0;
-    if (!hk_block_aligned(sub))
-        return out;
-    if (st->tags)
-        return hk_ring_get(st, block);
-    if (st->packed) {
-        out.k = st->packed + block * HK_BLOCK * st->source->panel_rows;
-        out.finite = st->finite[block] != 0;
-    }
-    return out;
-}
 
 /* K panels of a block that does not lie packed. visible: ordinals that some row sees. */
 HK_FN HK_GLOBAL const float *hk_block_gather(const struct hk_strip *st,
@@ -450,7 +406,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     hk_halves_attend(st, sub, view, block, visible, inside);
     return;
 #endif
-    panels = hk_block_panels(st, sub, block);
+    panels = hk_block_panels(st, sub, view, block);
     k = panels.k;
     if (inside && panels.finite && hk_source_plain(st)) {
         v = hk_block_values(st, sub, view, block, available, &v_row);

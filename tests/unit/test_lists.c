@@ -1,0 +1,141 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Lists of whole blocks beside a source of the same keys, whose panels serve both on processors:
+ * the words of the reference, whether K and V are one array, copies, or others.
+ */
+#include "support/opened.h"
+
+#include <heed/attn.h>
+
+#include <math.h>
+#include <string.h>
+
+enum { HEADS = 2, ROWS = 450, KEYS = ROWS, D = 24, D_V = 40, RUN = 64, LISTS = 8, ENTRIES = 3 };
+enum { POISON = 400 }; /* a key whose V is not finite, which the lists' source has not */
+
+static const char *const devices[] = { "cpu:scalar", "cpu:avx2", "cpu" };
+
+static float q[HEADS * ROWS * D], k[3][HEADS * KEYS * D], v[3][HEADS * KEYS * D_V];
+static float got[HEADS * ROWS * D_V], want[HEADS * ROWS * D_V];
+static uint8_t mask[KEYS];
+
+/* Repeats, the block at the end, one that nobody has, and blocks that are not there. */
+static const int32_t lists[HEADS][LISTS][ENTRIES] = {
+    { { 0, 3, 6 }, { 6, 6, 1 }, { -1, 7, 2 }, { 5, 4, 0 }, { 7, 7, 7 }, { 9, 2, -7 }, { 1, 1, 0 } },
+    { { 6, 0, 0 }, { 2, 7, 6 }, { 8, -1, -1 }, { 3, 2, 1 }, { 0, 6, 5 }, { 4, 4, 3 }, { 6, 5, 4 } },
+};
+
+static void fill(float *to, size_t n, uint64_t state)
+{
+    for (size_t i = 0; i < n; i++) {
+        state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        to[i] = (float)(int)(state >> 33 & 2047) / 512 - 2;
+    }
+}
+
+/* Array 1 is a copy of array 0, array 2 has other numbers. */
+static void inputs_fill(void)
+{
+    fill(q, sizeof q / sizeof *q, 1);
+    for (int a = 0; a < 3; a += 2) {
+        fill(k[a], sizeof k[a] / sizeof **k, (uint64_t)a + 2);
+        fill(v[a], sizeof v[a] / sizeof **v, (uint64_t)a + 12);
+    }
+    for (int h = 0; h < HEADS; h++)
+        v[0][(h * KEYS + POISON) * D_V + 3] = h ? NAN : INFINITY;
+    memcpy(k[1], k[0], sizeof *k);
+    memcpy(v[1], v[0], sizeof *v);
+    memset(mask, 1, sizeof mask);
+    mask[POISON] = 0;
+}
+
+/* of_k, of_v: the arrays that the lists read; the source before them reads array 0. */
+static void attend(const char *device, int of_k, int of_v, float *o)
+{
+    const heed_kv_bufs kv[] = { { { .handle = k[0] }, { .handle = v[0] } },
+                                { { .handle = k[of_k] }, { .handle = v[of_v] } } };
+    const heed_slot slots[] = {
+        { .t = heed_array4(HEED_I32, NULL, 1, HEADS, LISTS, ENTRIES).t },
+        { .t = { HEED_U8, 2, { 1, KEYS }, { KEYS, 1 } } },
+    };
+    const heed_buf bound[] = { { .handle = (void *)lists }, { .handle = mask } };
+    const heed_source sources[] = {
+        { .k = heed_array4(HEED_F32, NULL, 1, HEADS, KEYS, D).t,
+          .v = heed_array4(HEED_F32, NULL, 1, HEADS, KEYS, D_V).t,
+          .flags = HEED_SOURCE_CAUSAL,
+          .term_size = sizeof(heed_term),
+          .bias_size = sizeof(heed_bias) },
+        { .k = heed_array4(HEED_F32, NULL, 1, HEADS, KEYS, D).t,
+          .v = heed_array4(HEED_F32, NULL, 1, HEADS, KEYS, D_V).t,
+          .layout = HEED_LAYOUT_LISTED,
+          .slot = 1,
+          .mask_slot = 2,
+          .run = RUN,
+          .rows = RUN,
+          .term_size = sizeof(heed_term),
+          .bias_size = sizeof(heed_bias) },
+    };
+    const heed_attn_desc desc = {
+        .size = sizeof desc,
+        .flags = HEED_ATTN_ALIGN_START | HEED_PLAN_OWN_WORKSPACE,
+        .sources = sources,
+        .n_sources = 2,
+        .source_size = sizeof *sources,
+        .slots = slots,
+        .n_slots = 2,
+        .slot_size = sizeof *slots,
+        .q = heed_array4(HEED_F32, NULL, 1, HEADS, ROWS, D).t,
+        .o = heed_array4(HEED_F32, NULL, 1, HEADS, ROWS, D_V).t,
+    };
+    const heed_attn_args args = { .size = sizeof args, .kv_size = sizeof *kv, .q.handle = q,
+                                  .o.handle = o,       .kv = kv,              .slots = bound,
+                                  .n_slots = 2 };
+    heed_report why = { .size = sizeof why };
+    heed_plan *plan = NULL;
+
+    device_open(device);
+    ck_assert_msg(heed_attn_plan(on.device, &desc, &plan, &why) == HEED_OK, "%s: %s", why.field,
+                  why.message);
+    ck_assert_msg(heed_attn_run(plan, on.queue, &args, NULL, &why) == HEED_OK, "%s: %s", why.field,
+                  why.message);
+    heed_plan_drop(plan);
+    device_close();
+}
+
+static bool device_known(const char *name)
+{
+    heed_runtime *runtime;
+    heed_device *found;
+    bool known;
+
+    ck_assert_int_eq(heed_runtime_create(NULL, &runtime, NULL), HEED_OK);
+    known = heed_device_find(runtime, name, &found, NULL) >= 0;
+    heed_runtime_destroy(runtime);
+    return known;
+}
+
+/* Of K and V each, the arrays that the lists read. */
+static const int of[][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 2 }, { 2, 0 }, { 0, 1 } };
+
+LOOP_TEST(lists_of_whole_blocks, sizeof of / sizeof *of)
+{
+    inputs_fill();
+    attend("reference", of[_i][0], of[_i][1], want);
+    /* The key that lists have not reaches no row before it; rows behind it do see it. */
+    for (int i = 0; i < POISON * D_V; i++)
+        ck_assert(isfinite(want[i]));
+    ck_assert(!isfinite(want[POISON * D_V + 3]));
+    for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
+        if (!device_known(devices[d]))
+            continue;
+        memset(got, 0, sizeof got);
+        attend(devices[d], of[_i][0], of[_i][1], got);
+        ck_assert_mem_eq(got, want, sizeof want);
+    }
+}
+
+int main(void)
+{
+    return suite_run("lists", 0, NULL, NULL);
+}
