@@ -26,6 +26,12 @@ add_executable(cxx main.cc)
 target_link_libraries(cxx PRIVATE heed::heed_static)
 """
 MAIN = "#include <heed/attn.h>\nint main() { return heed_version() == 0; }\n"
+RANKS = """cmake_minimum_required(VERSION 3.13)
+project(uses_heed_mpi C)
+find_package(heed 0.2 REQUIRED COMPONENTS mpi)
+add_executable(ranks ranks.c)
+target_link_libraries(ranks PRIVATE heed::mpi m)
+"""
 ASKS = """cmake_minimum_required(VERSION 3.19)
 project(asks C)
 macro(ask text)
@@ -57,6 +63,21 @@ def check_built(top, prefix, folder):
     return rows.pop()
 
 
+def check_ranks(top, prefix, folder):
+    """Whether libheed-mpi is installed; if it is, its example is built."""
+    if not (prefix / "lib/pkgconfig/heed-mpi.pc").exists() and \
+            not list(prefix.glob("lib/*/pkgconfig/heed-mpi.pc")):
+        return False
+    folder.mkdir()
+    shutil.copy(top / "examples/mpi/how_many_ranks.c", folder / "ranks.c")
+    (folder / "CMakeLists.txt").write_text(RANKS, encoding="utf-8")
+    run("cmake", "-S", folder, "-B", folder / "out", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", folder / "out")
+    needs = run("readelf", "-d", folder / "out/ranks")
+    expect("libheed-mpi.so" in needs, needs)
+    return True
+
+
 def check_asked(prefix, folder):
     folder.mkdir()
     lines = [f'ask("{asked}" {asked})\n' for asked, _ in ASKED]
@@ -76,7 +97,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         row = check_built(top, prefix, pathlib.Path(name))
         check_asked(prefix, pathlib.Path(name) / "asks")
-    print(f"{len(ASKED)} wishes; shared and static: {row.strip()}")
+        ranks = check_ranks(top, prefix, pathlib.Path(name) / "ranks")
+    print(f"{len(ASKED)} wishes; shared and static: {row.strip()}" + ("; ranks" if ranks else ""))
     return 0
 
 

@@ -58,8 +58,8 @@ def lint(page):
 
 def check_pages(prefix):
     pages = sorted((prefix / "share/man").rglob("heed*.[17]"))
-    expect([page.name for page in pages] == [name + ".1" for name in PROGRAMS] + ["heed.7"],
-           f"pages: {pages}")
+    names = [page.name for page in pages if page.name != "heed-mpi.7"]  # where there is an MPI
+    expect(names == [name + ".1" for name in PROGRAMS] + ["heed.7"], f"pages: {pages}")
     for page in pages:
         faults = lint(page)
         if faults is None:
