@@ -46,8 +46,9 @@ static bool same_keys(const struct heed_plan *plan, uint32_t s, uint32_t t)
     return a->layout == HK_LAYOUT_EVEN && b->layout == HK_LAYOUT_EVEN && a->items == b->items &&
            a->items != HEED_ITEMS_PACKED && !a->value && !b->value && a->shared == b->shared &&
            x->heads == y->heads && x->n_k == y->n_k && x->len.slot == 0 && y->len.slot == 0 &&
-           x->k_scale.slot == 0 && x->v_scale.slot == 0 &&
-           memcmp(&x->k, &y->k, sizeof(x->k)) == 0 && memcmp(&x->v, &y->v, sizeof(x->v)) == 0;
+           x->k_scale.slot == 0 && y->k_scale.slot == 0 && x->v_scale.slot == 0 &&
+           y->v_scale.slot == 0 && memcmp(&x->k, &y->k, sizeof(x->k)) == 0 &&
+           memcmp(&x->v, &y->v, sizeof(x->v)) == 0;
 }
 
 /* 1 + number of the source before s, all of whose K lies in panels, that a list of whole

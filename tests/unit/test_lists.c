@@ -12,11 +12,15 @@
 #include <string.h>
 
 enum { HEADS = 2, ROWS = 450, KEYS = ROWS, D = 24, D_V = 40, RUN = 64, LISTS = 8, ENTRIES = 3 };
-enum { POISON = 400 }; /* a key whose V is not finite, which the lists' source has not */
+/* Keys whose V is not finite: one that lists have not, in array 2 another, which early rows of its
+ * block see not. */
+enum { POISON = 400, LATER = 102 };
 
 static const char *const devices[] = { "cpu:scalar", "cpu:avx2", "cpu" };
 
 static float q[HEADS * ROWS * D], k[3][HEADS * KEYS * D], v[3][HEADS * KEYS * D_V];
+static uint8_t bytes[HEADS * KEYS * D]; /* K as f8e4m3 */
+static float scales[HEADS * KEYS];
 static float got[HEADS * ROWS * D_V], want[HEADS * ROWS * D_V];
 static uint8_t mask[KEYS];
 
@@ -42,40 +46,55 @@ static void inputs_fill(void)
         fill(k[a], sizeof k[a] / sizeof **k, (uint64_t)a + 2);
         fill(v[a], sizeof v[a] / sizeof **v, (uint64_t)a + 12);
     }
-    for (int h = 0; h < HEADS; h++)
+    for (int h = 0; h < HEADS; h++) {
         v[0][(h * KEYS + POISON) * D_V + 3] = h ? NAN : INFINITY;
+        v[2][(h * KEYS + LATER) * D_V] = NAN;
+    }
+    for (int i = 0; i < HEADS * KEYS * D; i++)
+        bytes[i] = (uint8_t)((i * 37 & 0x80) | (0x30 + i * 11 % 16));
+    for (int i = 0; i < HEADS * KEYS; i++)
+        scales[i] = 1 + (float)(i % 7) / 8;
     memcpy(k[1], k[0], sizeof *k);
     memcpy(v[1], v[0], sizeof *v);
     memset(mask, 1, sizeof mask);
     mask[POISON] = 0;
 }
 
-/* of_k, of_v: the arrays that the lists read; the source before them reads array 0. */
-static void attend(const char *device, int of_k, int of_v, float *o)
+/* Of K and V each, the arrays that the lists read; the source before them reads array 0. scaled:
+ * both read K as bytes, of which that source alone has scales. */
+struct reads {
+    int k, v;
+    bool scaled;
+};
+
+static heed_source source_of(const struct reads *reads, uint32_t scale_slot)
 {
-    const heed_kv_bufs kv[] = { { { .handle = k[0] }, { .handle = v[0] } },
-                                { { .handle = k[of_k] }, { .handle = v[of_v] } } };
+    return (heed_source){
+        .k = heed_array4(reads->scaled ? HEED_F8E4M3 : HEED_F32, NULL, 1, HEADS, KEYS, D).t,
+        .v = heed_array4(HEED_F32, NULL, 1, HEADS, KEYS, D_V).t,
+        .flags = HEED_SOURCE_CAUSAL,
+        .k_scale_slot = reads->scaled ? scale_slot : 0,
+        .term_size = sizeof(heed_term),
+        .bias_size = sizeof(heed_bias),
+    };
+}
+
+static void attend(const char *device, const struct reads *reads, float *o)
+{
+    const heed_buf scaled = { .handle = bytes };
+    const heed_kv_bufs kv[] = {
+        { reads->scaled ? scaled : (heed_buf){ .handle = k[0] }, { .handle = v[0] } },
+        { reads->scaled ? scaled : (heed_buf){ .handle = k[reads->k] }, { .handle = v[reads->v] } },
+    };
     const heed_slot slots[] = {
         { .t = heed_array4(HEED_I32, NULL, 1, HEADS, LISTS, ENTRIES).t },
         { .t = { HEED_U8, 2, { 1, KEYS }, { KEYS, 1 } } },
+        { .t = { HEED_F32, 3, { 1, HEADS, KEYS }, { HEADS * KEYS, KEYS, 1 } } },
     };
-    const heed_buf bound[] = { { .handle = (void *)lists }, { .handle = mask } };
-    const heed_source sources[] = {
-        { .k = heed_array4(HEED_F32, NULL, 1, HEADS, KEYS, D).t,
-          .v = heed_array4(HEED_F32, NULL, 1, HEADS, KEYS, D_V).t,
-          .flags = HEED_SOURCE_CAUSAL,
-          .term_size = sizeof(heed_term),
-          .bias_size = sizeof(heed_bias) },
-        { .k = heed_array4(HEED_F32, NULL, 1, HEADS, KEYS, D).t,
-          .v = heed_array4(HEED_F32, NULL, 1, HEADS, KEYS, D_V).t,
-          .layout = HEED_LAYOUT_LISTED,
-          .slot = 1,
-          .mask_slot = 2,
-          .run = RUN,
-          .rows = RUN,
-          .term_size = sizeof(heed_term),
-          .bias_size = sizeof(heed_bias) },
-    };
+    const heed_buf bound[] = { { .handle = (void *)lists },
+                               { .handle = mask },
+                               { .handle = scales } };
+    heed_source sources[] = { source_of(reads, 3), source_of(reads, 0) };
     const heed_attn_desc desc = {
         .size = sizeof desc,
         .flags = HEED_ATTN_ALIGN_START | HEED_PLAN_OWN_WORKSPACE,
@@ -83,17 +102,25 @@ static void attend(const char *device, int of_k, int of_v, float *o)
         .n_sources = 2,
         .source_size = sizeof *sources,
         .slots = slots,
-        .n_slots = 2,
+        .n_slots = reads->scaled ? 3 : 2,
         .slot_size = sizeof *slots,
         .q = heed_array4(HEED_F32, NULL, 1, HEADS, ROWS, D).t,
         .o = heed_array4(HEED_F32, NULL, 1, HEADS, ROWS, D_V).t,
     };
-    const heed_attn_args args = { .size = sizeof args, .kv_size = sizeof *kv, .q.handle = q,
-                                  .o.handle = o,       .kv = kv,              .slots = bound,
-                                  .n_slots = 2 };
+    const heed_attn_args args = { .size = sizeof args,
+                                  .kv_size = sizeof *kv,
+                                  .q.handle = q,
+                                  .o.handle = o,
+                                  .kv = kv,
+                                  .slots = bound,
+                                  .n_slots = desc.n_slots };
     heed_report why = { .size = sizeof why };
     heed_plan *plan = NULL;
 
+    sources[1].layout = HEED_LAYOUT_LISTED;
+    sources[1].slot = 1;
+    sources[1].mask_slot = 2;
+    sources[1].run = sources[1].rows = RUN;
     device_open(device);
     ck_assert_msg(heed_attn_plan(on.device, &desc, &plan, &why) == HEED_OK, "%s: %s", why.field,
                   why.message);
@@ -115,22 +142,27 @@ static bool device_known(const char *name)
     return known;
 }
 
-/* Of K and V each, the arrays that the lists read. */
-static const int of[][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 2 }, { 2, 0 }, { 0, 1 } };
+static const struct reads all[] = {
+    { 0, 0, false }, { 1, 1, false }, { 2, 2, false }, { 0, 2, false },
+    { 2, 0, false }, { 0, 1, false }, { 0, 0, true },
+};
 
-LOOP_TEST(lists_of_whole_blocks, sizeof of / sizeof *of)
+LOOP_TEST(lists_of_whole_blocks, sizeof all / sizeof *all)
 {
+    const struct reads *reads = &all[_i];
+    const int first = reads->v == 2 ? LATER : POISON;
+
     inputs_fill();
-    attend("reference", of[_i][0], of[_i][1], want);
+    attend("reference", reads, want);
     /* The key that lists have not reaches no row before it; rows behind it do see it. */
-    for (int i = 0; i < POISON * D_V; i++)
+    for (int i = 0; i < first * D_V; i++)
         ck_assert(isfinite(want[i]));
     ck_assert(!isfinite(want[POISON * D_V + 3]));
     for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
         if (!device_known(devices[d]))
             continue;
         memset(got, 0, sizeof got);
-        attend(devices[d], of[_i][0], of[_i][1], got);
+        attend(devices[d], reads, got);
         ck_assert_mem_eq(got, want, sizeof want);
     }
 }

@@ -41,12 +41,14 @@ HK_FN hk_i64 hk_block_whose(const struct hk_strip *st, HK_GLOBAL const struct hk
                             const struct hk_sub_view *view, hk_i64 block)
 {
     HK_COPY(struct hk_reach, reach, st->reach[0]);
+    hk_i64 key;
 
     if (hk_block_aligned(sub))
         return block;
     if (sub->kind != HK_SUB_GATHER || st->source->like == 0)
         return -1;
-    return hk_key(sub, view, reach, block * HK_BLOCK) / HK_BLOCK;
+    key = hk_key(sub, view, reach, block * HK_BLOCK);
+    return key < 0 ? -1 : key / HK_BLOCK;
 }
 
 HK_FN struct hk_panels hk_block_panels(const struct hk_strip *st,
