@@ -46,7 +46,7 @@ HK_FN void hk_part_begin(const struct hk_group *g, hk_i32 id, hk_u32 task, hk_u3
     HK_LOCAL struct hk_shared *shared = g->shared;
 
     if (id < HK_ROWS)
-        shared->active[id] = 0;
+        hk_row_close(g, id);
     if (id == 0) {
         shared->few.first_chunk = part * plan->part_chunks;
         shared->few.end_chunk =

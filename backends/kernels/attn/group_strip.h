@@ -98,6 +98,18 @@ HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
     hk_group_item(g, &at, at.b);
 }
 
+/* No row i, by thread i. */
+HK_FN void hk_row_close(const struct hk_group *g, hk_i32 i)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+
+    shared->active[i] = 0;
+    shared->index[i] = shared->head[i] = shared->q_pos[i] = 0;
+#if !HK_ONE_RANGE
+    shared->all[i] = 0;
+#endif
+}
+
 /* Row i of the group, by thread i, which is row n of its strip. */
 HK_FN void hk_row_open_as(const struct hk_group *g, hk_i32 i, hk_i32 n)
 {
@@ -105,11 +117,7 @@ HK_FN void hk_row_open_as(const struct hk_group *g, hk_i32 i, hk_i32 n)
     HK_LOCAL struct hk_shared *shared = g->shared;
     struct hk_query query;
 
-    shared->active[i] = 0;
-    shared->index[i] = shared->head[i] = shared->q_pos[i] = 0;
-#if !HK_ONE_RANGE
-    shared->all[i] = 0;
-#endif
+    hk_row_close(g, i);
     if (at >= g->task->count || !hk_query_get(g->call, g->task, at, &query))
         return;
     shared->active[i] = query.absent ? 1 : 2;
