@@ -30,6 +30,7 @@ RULES = [
      "measures, writes into the tree, or has a test of its own"),
     (r"^meson (setup|install|test)|^scripts/configure|^ninja", "is what ran this test"),
     (r"^pip install|^HEED_BUILD", "install-wheel does it"),
+    (r"^python3 -m pip install", "changes the machine's Python, which may forbid it"),
     (r"^python3 tests/", "is a test of its own"),
     (r"failure-\d", "compiles what a failure has written"),
     (r"^apt-get", "installs what scripts/setup installs"),
