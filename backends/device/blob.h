@@ -40,8 +40,7 @@ uint32_t heed_group_threads(const struct heed_checked *, const struct heed_devic
 bool heed_blob_plan(const struct heed_plan *, const struct heed_device_traits *, struct hk_plan *,
                      struct hk_source *sources, uint64_t *workspace);
 
-/* Lanes: where source number s has K in panels. source: its place behind those before
- * it. */
+/* Lanes: where source number s has K in panels. source: element s of the array of all. */
 void heed_panels_find(const struct heed_plan *, const struct heed_device_traits *, uint32_t s,
                       struct hk_plan *, struct hk_source *source, struct heed_room *);
 

@@ -53,12 +53,12 @@ static bool same_keys(const struct heed_plan *plan, uint32_t s, uint32_t t)
 
 /* 1 + number of the source before s, all of whose K lies in panels, that a list of whole
  * blocks of the same keys finds them in; 0: there is none. */
-static uint32_t like_find(const struct heed_plan *plan, uint32_t s, const struct hk_source *source)
+static uint32_t like_find(const struct heed_plan *plan, uint32_t s, const struct hk_source *sources)
 {
-    const struct hk_sub *sub = &heed_lowered_of(plan)->subs[source->first_sub];
+    const struct hk_sub *sub = &heed_lowered_of(plan)->subs[sources[s].first_sub];
 
     for (uint32_t t = 0; t < s && heed_source_listed(plan, s) && sub->run % 64 == 0; t++) {
-        if (source[(int64_t)t - (int64_t)s].packs && same_keys(plan, s, t))
+        if (sources[t].packs && same_keys(plan, s, t))
             return t + 1;
     }
     return 0;
@@ -75,7 +75,7 @@ void heed_panels_find(const struct heed_plan *plan, const struct heed_device_tra
     const double blocks = items * (double)from->heads * (double)source->blocks;
     const double ring = reach_blocks(plan, s, to);
 
-    source->like = like_find(plan, s, source);
+    source->like = like_find(plan, s, source - s);
     if (source->packed || from->heads == 0 || !heed_lowered_of(plan)->sources[s].has_keys ||
         heed_attn_of(plan)->n_q <= to->strips.rows)
         return;

@@ -23,6 +23,21 @@ static inline void device_open(const char *name)
     ck_assert_int_eq(heed_queue_create(on.device, 0, &on.queue, NULL), HEED_OK);
 }
 
+/* false: the library has no such device. */
+static inline bool device_try(const char *name)
+{
+    heed_device *found;
+
+    ck_assert_int_eq(heed_runtime_create(NULL, &on.runtime, NULL), HEED_OK);
+    if (heed_device_find(on.runtime, name, &found, NULL) < 0) {
+        heed_runtime_destroy(on.runtime);
+        return false;
+    }
+    on.device = found;
+    ck_assert_int_eq(heed_queue_create(on.device, 0, &on.queue, NULL), HEED_OK);
+    return true;
+}
+
 static inline void device_close(void)
 {
     heed_queue_destroy(on.queue);

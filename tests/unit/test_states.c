@@ -4,6 +4,7 @@
  * States where the kit has none: in the memory of what a call begins from, not of any call, and
  * what is refused. Values are wide enough that work-groups share a strip.
  */
+#include "support/numbers.h"
 #include "support/opened.h"
 
 #include <heed/attn.h>
@@ -20,20 +21,12 @@ enum { DEVICES = sizeof devices / sizeof *devices };
 
 static float q[HEADS * ROWS * D], k[SOURCES][HEADS * KEYS * D], v[SOURCES][HEADS * KEYS * D_V];
 
-static void fill(float *to, size_t n, uint64_t state)
-{
-    for (size_t i = 0; i < n; i++) {
-        state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        to[i] = (float)(int)(state >> 33 & 2047) / 512 - 2;
-    }
-}
-
 static void inputs_fill(void)
 {
-    fill(q, sizeof q / sizeof *q, 1);
+    numbers_fill(q, sizeof q / sizeof *q, 1);
     for (int s = 0; s < SOURCES; s++) {
-        fill(k[s], sizeof k[s] / sizeof **k, (uint64_t)s + 2);
-        fill(v[s], sizeof v[s] / sizeof **v, (uint64_t)s + 12);
+        numbers_fill(k[s], sizeof k[s] / sizeof **k, (uint64_t)s + 2);
+        numbers_fill(v[s], sizeof v[s] / sizeof **v, (uint64_t)s + 12);
     }
 }
 
@@ -98,21 +91,6 @@ static void go(const struct step *step)
     ck_assert_int_eq(run(step, NULL), HEED_OK);
 }
 
-/* false: the library has no such device. */
-static bool device_try(const char *name)
-{
-    heed_device *found;
-
-    ck_assert_int_eq(heed_runtime_create(NULL, &on.runtime, NULL), HEED_OK);
-    if (heed_device_find(on.runtime, name, &found, NULL) < 0) {
-        heed_runtime_destroy(on.runtime);
-        return false;
-    }
-    on.device = found;
-    ck_assert_int_eq(heed_queue_create(on.device, 0, &on.queue, NULL), HEED_OK);
-    return true;
-}
-
 static float state[HEADS * ROWS * CHANNELS], once[HEADS * ROWS * D_V], twice[HEADS * ROWS * D_V];
 
 LOOP_TEST(a_state_may_take_the_place_of_the_one_before, DEVICES)
@@ -165,7 +143,7 @@ static void states_spoil(void)
     for (int row = 0; row < HEADS * ROWS; row++) {
         float *to = state + row * CHANNELS;
 
-        fill(to, CHANNELS, (uint64_t)row + 70);
+        numbers_fill(to, CHANNELS, (uint64_t)row + 70);
         to[0] = m[row % 10];
         to[1 + row] = odd[row % 8];
         to[HEED_STATE_SUMS - 1] = row % 3 ? NAN : 2;
