@@ -337,15 +337,17 @@ HK_FN void hk_block_weigh(const struct hk_strip *st, HK_GLOBAL const struct hk_s
 HK_FN void hk_block_few_panels(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                                const struct hk_sub_view *view, hk_i64 block)
 {
+    const struct hk_block_rows *ahead;
     struct hk_block_rows k, v, next;
 
+    ahead = hk_next_panels(st, sub, block, &next) ? &next : 0;
     hk_panels_list(&st->k_rows, block * HK_BLOCK, st->call->plan->d, &k);
     hk_block_rows_get(st, &st->v_rows, sub, view, block, ~(hk_u64)0,
                       (HK_GLOBAL const char *)st->zeros, &v);
     hk_panel_scores(st, &k, &v);
     hk_block_softmax(st, sub, view, block, 0);
     if (hk_tiles_agree(st))
-        hk_few_weigh(st, &v, hk_next_panels(st, sub, block, &next) ? &next : 0, 0);
+        hk_few_weigh(st, &v, ahead, ahead, 0);
     else
         hk_block_weigh(st, sub, view, block, ~(hk_u64)0);
 }
@@ -362,14 +364,14 @@ HK_FN void hk_block_few(const struct hk_strip *st, HK_GLOBAL const struct hk_sub
                       (HK_GLOBAL const char *)st->zeros, &k);
     hk_block_rows_get(st, &st->v_rows, sub, view, block, visible,
                       (HK_GLOBAL const char *)st->zeros, &v);
-    hk_few_scores(st, &k, &v);
+    hk_few_scores(st, &k, &v, &v);
     hk_block_softmax(st, sub, view, block, 0);
     if (!hk_tiles_agree(st)) {
         hk_block_weigh(st, sub, view, block, visible);
         return;
     }
     ahead = shift != 0 ? &k : hk_next_rows(st, sub, block, &next) ? &next : 0;
-    hk_few_weigh(st, &v, ahead, shift); /* one call: PoCL makes a copy for each */
+    hk_few_weigh(st, &v, ahead, ahead, shift); /* one call: PoCL makes a copy for each */
 }
 
 /* Is V of a block finite that does not lie packed? Worth a pass over it where tiles are many. */

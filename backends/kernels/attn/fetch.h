@@ -178,14 +178,14 @@ HK_NOINLINE void hk_rows_scales(const struct hk_block_rows *rows, hk_i64 g, int 
 /* ---- fetching ahead ---- */
 
 /* Rows are fetched one after the other in the order of addresses, because that is what processors
- * follow: by steps, of which all take as many lines, or by lines. */
+ * follow: by steps, of which all take as many lines. */
 struct hk_fetch {
-    HK_GLOBAL const char *at, *end;     /* the next line; by lines: where its row ends */
+    HK_GLOBAL const char *at; /* the next line */
     HK_GLOBAL const char *const *rows;
     hk_i64 shift;                       /* bytes from rows[i] to what is fetched */
-    hk_i64 row, last, bytes;            /* row of the next line; the last one; of every row */
-    hk_i64 left, lines;                 /* by steps: lines left in the row; of every row */
-    hk_i64 rate;                        /* by steps: lines a step, 0: nothing is left */
+    hk_i64 row, last;                   /* row of the next line; the last one */
+    hk_i64 left, lines;                 /* lines left in the row; of every row */
+    hk_i64 rate;                        /* lines a step, 0: nothing is left */
 };
 
 /* steps: how often hk_fetch_step will be called, 0: there is nothing to fetch. */
@@ -197,9 +197,7 @@ HK_FN void hk_fetch_begin(struct hk_fetch *f, const struct hk_block_rows *rows, 
     f->at = rows->at[0] + shift;
     f->row = 0;
     f->last = rows->keys - 1;
-    f->bytes = hk_channel_bytes(rows->dtype, channels);
-    f->end = f->at + f->bytes;
-    f->lines = f->left = (f->bytes + HK_LINE - 1) / HK_LINE;
+    f->lines = f->left = (hk_channel_bytes(rows->dtype, channels) + HK_LINE - 1) / HK_LINE;
     f->rate = steps > 0 ? (rows->keys * f->lines + steps - 1) / steps : 0;
 }
 
@@ -220,22 +218,62 @@ HK_INLINE void hk_fetch_step(struct hk_fetch *f)
     }
 }
 
+/* The lines of rows from one on. Rows that lie side by side are one. Behind the last row comes the
+ * last row again, so that the code is straight. */
+struct hk_stream {
+    HK_GLOBAL const char *at, *end; /* the next line; where its row ends */
+    HK_GLOBAL const char *const *row, *const *last;
+    hk_i64 shift, bytes; /* from rows to what is fetched; of every row */
+};
+
+HK_FN void hk_stream_begin(struct hk_stream *s, const struct hk_block_rows *rows, hk_i64 shift,
+                           hk_i64 channels, hk_i64 first)
+{
+    s->row = rows->at + hk_min(first, rows->keys - 1);
+    s->last = rows->at + rows->keys - 1;
+    s->shift = shift;
+    s->bytes = hk_channel_bytes(rows->dtype, channels);
+    s->at = *s->row + shift;
+    s->end = s->at + s->bytes;
+    if (*s->last - *s->row == (s->last - s->row) * s->bytes) {
+        s->end = *s->last + shift + s->bytes;
+        s->row = s->last;
+    }
+}
+
+HK_INLINE void hk_stream_go(struct hk_stream *s)
+{
+    s->at += HK_LINE;
+    if (HK_SELDOM(s->at >= s->end)) {
+        s->row += s->row < s->last;
+        s->at = *s->row + s->shift;
+        s->end = s->at + s->bytes;
+    }
+}
+
+/* Two of them, for memory is too far away for one: into the first level of the cache what is read
+ * next, a few KB on, and into the second what is read half a block later. Where half a block is no
+ * more than that, one will do. */
+struct hk_streams {
+    struct hk_stream near, far;
+};
+#define HK_HAS_NEAR(dtype) ((dtype) == HK_F32 || (dtype) == HK_F16 || (dtype) == HK_BF16)
+
 /* Those of n lines that come before part `at` of `parts` of what is computed: lines that are asked
- * for at once wait for each other, and what is computed waits for them. Behind the last row comes
- * the last row again, so that the code is straight. */
-HK_INLINE void hk_fetch_lines(struct hk_fetch *f, const int n, const int at, const int parts)
+ * for at once wait for each other, and what is computed waits for them. near: of both streams. */
+HK_INLINE void hk_streams_go(struct hk_streams *s, const int near, const int n, const int at,
+                             const int parts)
 {
     int i;
 
     HK_UNROLL
     for (i = (at * n + parts - 1) / parts; i < ((at + 1) * n + parts - 1) / parts; i++) {
-        HK_PREFETCH(f->at);
-        f->at += HK_LINE;
-        if (f->at >= f->end) {
-            f->row += f->row < f->last;
-            f->at = f->rows[f->row] + f->shift;
-            f->end = f->at + f->bytes;
+        if (near) {
+            HK_PREFETCH_NEAR(s->near.at);
+            hk_stream_go(&s->near);
         }
+        HK_PREFETCH(s->far.at);
+        hk_stream_go(&s->far);
     }
 }
 

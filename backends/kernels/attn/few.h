@@ -99,22 +99,23 @@ HK_FN void hk_slice_scores(const struct hk_strip *st, const struct hk_block_rows
     }
 }
 
-/* Scores of all tiles with the keys whose rows are given. Meanwhile the block's V is fetched. */
+/* Scores of all tiles with the keys whose rows are given. Meanwhile the block's V is fetched, and
+ * what `far` has, which may be the same rows. */
 HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *k,
-                         const struct hk_block_rows *v)
+                         const struct hk_block_rows *v, const struct hk_block_rows *far)
 {
 #if defined HKV_BYTES
     if (HK_IN_BLOCKS(k->dtype)) {
-        hk_bytes_scores(st, k, v);
+        hk_bytes_scores(st, k, far);
         return;
     }
 #endif
-    if (hk_lines_fit(st, k->dtype) && (k->group == 0 || k->group == st->call->plan->d)) {
-        hk_line_scores(st, k, v);
+    if (hk_lines_fit(st, k->dtype) && (k->group == 0 || k->group == st->call->plan->d) &&
+        hk_line_scores(st, k, v, far)) {
         if (k->group > 0)
             hk_few_join(st, k, 0, st->s);
     } else
-        hk_slice_scores(st, k, v);
+        hk_slice_scores(st, k, far);
 }
 
 /* ---- values ---- */
@@ -187,7 +188,7 @@ HK_INLINE HK_GLOBAL const float *hk_few_weights_of(const struct hk_few_by *by, c
 HK_INLINE void hk_few_key(const struct hk_few_by *by, const struct hk_block_rows *v,
                           const hk_u32 dtype, hk_i64 t, int key, const int at,
                           hk_vec acc[HK_R][HK_TILE_VECS / 2][2], const int rows, const int pairs,
-                          struct hk_fetch *next, const int lines, const int keys)
+                          struct hk_streams *next, const int lines, const int keys)
 {
     hk_vec b[2];
     int i, u;
@@ -201,7 +202,8 @@ HK_INLINE void hk_few_key(const struct hk_few_by *by, const struct hk_block_rows
         for (i = 0; i < rows; i++) {
             const hk_vec a = hkv_set(p[i * HK_BLOCK + key + at]);
 
-            hk_fetch_lines(next, lines, (at * pairs + u) * rows + i, keys * pairs * rows);
+            hk_streams_go(next, HK_HAS_NEAR(dtype), lines, (at * pairs + u) * rows + i,
+                          keys * pairs * rows);
             acc[i][u][0] = hkv_fma(a, b[0], acc[i][u][0]);
             acc[i][u][1] = hkv_fma(a, b[1], acc[i][u][1]);
         }
@@ -209,20 +211,21 @@ HK_INLINE void hk_few_key(const struct hk_few_by *by, const struct hk_block_rows
 }
 
 #define HK_FEW_KEYS 4 /* at most, that are taken at a time */
+#define HK_FEW_KEYS_MIN 16 /* of those that stay in the first level */
+#define HK_FEW_BYTES 12288 /* of their rows, at most, unless they are so few */
 
 /* 2 * pairs vectors of channels from t on of o[i] += fma over keys [first, end) of p[i][key] *
- * v[key]. So many keys are taken at a time as make a line, which is fetched meanwhile; floats are
- * so many that they are fetched by steps. */
+ * v[key]. So many keys are taken at a time as make a line, which is fetched meanwhile. */
 HK_INLINE void hk_few_value(const struct hk_few_by *weights, const struct hk_block_rows *v,
                             const hk_u32 dtype, hk_i64 t, int first, int end,
-                            HK_GLOBAL float *HK_RESTRICT o, struct hk_fetch *ahead, const int rows,
-                            const int pairs)
+                            HK_GLOBAL float *HK_RESTRICT o, struct hk_streams *ahead,
+                            const int rows, const int pairs)
 {
     const int bytes =
         (int)hk_channel_bytes(dtype, HK_BLOCK_CHANNELS) * 2 * pairs * HKV_LANES / HK_BLOCK_CHANNELS;
     const int keys = bytes >= HK_LINE ? 1 : (int)hk_min(HK_FEW_KEYS, HK_LINE / bytes);
-    const int lines = dtype == HK_F32 ? 0 : (bytes * keys + HK_LINE - 1) / HK_LINE;
-    struct hk_fetch next = *ahead;
+    const int lines = (bytes * keys + HK_LINE - 1) / HK_LINE;
+    struct hk_streams next = *ahead;
     const struct hk_few_by by = *weights;
     hk_vec acc[HK_R][HK_TILE_VECS / 2][2];
     int i, u, key;
@@ -235,8 +238,6 @@ HK_INLINE void hk_few_value(const struct hk_few_by *weights, const struct hk_blo
             hk_few_sums_load(o + hk_o_at(2 * u * HKV_LANES) + i * HK_PANEL, dtype, acc[i][u]);
     }
     for (key = first; key + keys <= end; key += keys) {
-        if (lines == 0)
-            hk_fetch_step(&next);
         HK_UNROLL
         for (i = 0; i < keys; i++)
             hk_few_key(&by, v, dtype, t, key, i, acc, rows, pairs, &next, lines, keys);
@@ -306,7 +307,7 @@ HK_INLINE void hk_few_scaled(const struct hk_few_weights *w, const struct hk_blo
 /* All channels; width: pairs of vectors. */
 HK_INLINE void hk_few_channels(const struct hk_few_weights *w, const struct hk_block_rows *v,
                                const hk_u32 dtype, int first, int end, HK_GLOBAL float *o,
-                               hk_i64 width, struct hk_fetch *ahead, const int rows)
+                               hk_i64 width, struct hk_streams *ahead, const int rows)
 {
     const int pairs = (HK_VECS_OF(rows) + 1) / 2, n = 2 * pairs * HKV_LANES;
     struct hk_few_by by;
@@ -326,7 +327,7 @@ HK_INLINE void hk_few_channels(const struct hk_few_weights *w, const struct hk_b
 #define HK_FEW_VALUES(name, rows)                                                                  \
     HK_NOINLINE void hk_few_values_##name(                                                         \
         const struct hk_few_weights *w, const struct hk_block_rows *v, int first, int end,         \
-        HK_GLOBAL float *o, hk_i64 width, struct hk_fetch *ahead)                                  \
+        HK_GLOBAL float *o, hk_i64 width, struct hk_streams *ahead)                                \
     {                                                                                              \
         const int tile_rows = rows;                                                                \
                                                                                                    \
@@ -338,7 +339,8 @@ HK_FEW_TILES(HK_FEW_VALUES)
 
 /* The weights of a tile with keys [first, end). */
 HK_FN void hk_few_values(const struct hk_strip *st, const struct hk_tile *tile,
-                         const struct hk_block_rows *v, int first, int end, struct hk_fetch *ahead)
+                         const struct hk_block_rows *v, int first, int end,
+                         struct hk_streams *ahead)
 {
     const hk_i64 width = st->call->plan->d_v;
     struct hk_few_weights w;
@@ -378,30 +380,61 @@ HK_FN int hk_run_end(hk_u64 mask, int start)
     return zeros == 0 ? HK_BLOCK : (int)hk_min(start + hk_first_bit(zeros), HK_BLOCK);
 }
 
-/* The weights of all tiles, of which each has one mask, with V. Meanwhile what lies
- * `shift` bytes behind the rows of `next` is fetched (next 0: nothing). */
-HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v,
-                        const struct hk_block_rows *next, hk_i64 shift)
+/* Keys of V that are taken over all channels at a time, so that they stay in the first level. */
+HK_FN int hk_few_keys(hk_u32 dtype, hk_i64 channels)
 {
-    const hk_i64 vecs = 2 * ((hk_vecs_of(hk_min(st->n_rows, HK_R)) + 1) / 2);
-    const hk_i64 columns = (st->call->plan->d_v / HKV_LANES + vecs - 1) / vecs;
-    struct hk_fetch ahead;
+    const hk_i64 bytes = hk_channel_bytes(dtype, channels);
+    int keys = HK_BLOCK;
+
+    while (HK_HAS_NEAR(dtype) && keys > HK_FEW_KEYS_MIN && keys * bytes > HK_FEW_BYTES)
+        keys /= 2;
+    return keys;
+}
+
+/* The weights of a tile with the keys of `left`. */
+HK_FN void hk_few_part(const struct hk_strip *st, const struct hk_tile *tile,
+                       const struct hk_block_rows *v, hk_u64 left, struct hk_streams *ahead)
+{
+    while (left != 0) {
+        const int start = hk_first_bit(left), end = hk_run_end(left, start);
+
+        hk_few_values(st, tile, v, start, end, ahead);
+        left = end == HK_BLOCK ? 0 : left >> end << end;
+    }
+}
+
+/* The weights of all tiles, of which each has one mask, with V. Meanwhile K of the next block is
+ * fetched, which lies `shift` bytes behind the rows of `next`, and what lies so far behind those of
+ * `far`, which may be the same (0: nothing). */
+HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v,
+                        const struct hk_block_rows *next, const struct hk_block_rows *far,
+                        hk_i64 shift)
+{
+    const hk_i64 d = st->call->plan->d, d_v = st->call->plan->d_v;
+    const int keys = hk_few_keys(v->dtype, d_v);
+    struct hk_streams ahead;
+    int first;
     hk_i64 m;
 
-    hk_fetch_begin(&ahead, next ? next : v, shift, st->call->plan->d,
-                   next ? st->tiles * columns * v->keys : 0);
     if (v->of->minima)
         hk_few_minima(st, v);
-    for (m = 0; m < st->tiles; m++) {
-        const struct hk_tile tile = hk_strip_tile(st, m);
-        hk_u64 left = st->tile_masks[m] ? tile.masks[0] : 0;
-
+    for (m = 0; m < st->tiles; m++)
         hk_tile_begin(st, m);
-        while (left != 0) {
-            const int start = hk_first_bit(left), end = hk_run_end(left, start);
+    for (first = 0; first < v->keys; first += keys) {
+        const hk_u64 part = ~(hk_u64)0 >> (HK_BLOCK - keys) << first;
 
-            hk_few_values(st, &tile, v, start, end, &ahead);
-            left = end == HK_BLOCK ? 0 : left >> end << end;
+        if (next && keys < HK_BLOCK && first + keys >= v->keys)
+            hk_stream_begin(&ahead.near, next, shift, d, 0);
+        else
+            hk_stream_begin(&ahead.near, v, 0, d_v, first + keys);
+        if (far)
+            hk_stream_begin(&ahead.far, far, shift, d, first);
+        else
+            hk_stream_begin(&ahead.far, v, 0, d_v, HK_BLOCK);
+        for (m = 0; m < st->tiles; m++) {
+            const struct hk_tile tile = hk_strip_tile(st, m);
+
+            hk_few_part(st, &tile, v, st->tile_masks[m] ? tile.masks[0] & part : 0, &ahead);
         }
     }
 }

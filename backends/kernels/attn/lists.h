@@ -283,7 +283,7 @@ HK_FN hk_u64 hk_list_masks(const struct hk_strip *st, const struct hk_lists *lis
 }
 
 /* A block of the list of the rows at hand. Meanwhile `next` is fetched, V while K is read and K
- * while V is; 0: there is none. */
+ * while V is; 0: there is none. (Not into the first level: rows that lie apart take too long.) */
 HK_FN void hk_list_attend(const struct hk_strip *st, const struct hk_lists *lists,
                           const struct hk_list_block *block, const struct hk_list_block *next)
 {
@@ -292,10 +292,10 @@ HK_FN void hk_list_attend(const struct hk_strip *st, const struct hk_lists *list
 
     if (visible == 0)
         return;
-    hk_few_scores(st, &block->k, next ? &next->v : &block->v);
+    hk_few_scores(st, &block->k, &block->k, next ? &next->v : &block->v);
     hk_block_softmax(st, lists->sub, view, block->block, 0);
     if (hk_tiles_agree(st))
-        hk_few_weigh(st, &block->v, next ? &next->k : 0, 0);
+        hk_few_weigh(st, &block->v, 0, next ? &next->k : 0, 0);
     else
         hk_block_weigh(st, lists->sub, view, block->block, visible);
 }

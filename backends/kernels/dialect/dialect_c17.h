@@ -23,7 +23,11 @@
 #define HK_INFINITY INFINITY
 /* name: a pointer to what is read a few times, in memory of any kind. */
 #define HK_COPY(type, name, from) const type *const name = &(from)
+#if defined __GNUC__
+#define HK_SELDOM(x) __builtin_expect((x) != 0, 0)
+#else
 #define HK_SELDOM(x) ((x) != 0)
+#endif
 #if defined NDEBUG && defined __GNUC__
 #define HK_UNREACHABLE() __builtin_unreachable()
 #else

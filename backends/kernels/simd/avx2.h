@@ -224,6 +224,58 @@ HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 p
     }
 }
 
+/* Words t .. t + 7 of HKV_PACK rows, transposed to out[word][pitch]. */
+#define HKV_LINES 1
+#define hkv_pack_words(rows, t, out, pitch) hkv_pack(rows, t, out, pitch)
+
+/* The same of pairs of f16; top: the largest of their exponents and what is below, bits of 16. */
+HK_INLINE void hkv_pack_halves(const float *const *rows, hk_i64 t, float *out, hk_i64 pitch,
+                               hk_vec *top)
+{
+    const __m256i low = _mm256_set1_epi16(0x7fff);
+    __m256i most = _mm256_castps_si256(*top);
+    __m256 a[4];
+    int i, c;
+
+    HK_UNROLL
+    for (c = 0; c < 8; c += 4) {
+        hk_columns_4(rows, t + c, a);
+        HK_UNROLL
+        for (i = 0; i < 4; i++) {
+            most = _mm256_max_epu16(most, _mm256_and_si256(_mm256_castps_si256(a[i]), low));
+            _mm256_storeu_ps(out + (c + i) * pitch, a[i]);
+        }
+    }
+    *top = _mm256_castsi256_ps(most);
+}
+
+/* Is a half among them that is infinite or NaN? */
+HK_INLINE int hkv_halves_end(hk_vec top)
+{
+    const __m256i end = _mm256_set1_epi16(0x7c00), most = _mm256_castps_si256(top);
+
+    return _mm256_movemask_epi8(_mm256_cmpeq_epi16(_mm256_max_epu16(most, end), most)) != 0;
+}
+
+/* Pairs of finite f16, times 2^-112: their bits as those of f32, so that nothing is converted. */
+HK_INLINE void hkv_load_halves(const float *words, hk_vec out[2])
+{
+    const __m256i kept = _mm256_set1_epi32((int)0x8fffe000u);
+    const __m256i w = _mm256_loadu_si256((const __m256i *)(const void *)words);
+    const __m256i low = _mm256_slli_epi32(w, 16);
+
+    out[0] = _mm256_castsi256_ps(_mm256_and_si256(_mm256_srai_epi32(low, 3), kept));
+    out[1] = _mm256_castsi256_ps(_mm256_and_si256(_mm256_srai_epi32(w, 3), kept));
+}
+
+/* Byte c of each word, 0 the lowest. */
+HK_INLINE hk_vec hkv_load_byte(const float *words, const int c)
+{
+    const __m256i w = _mm256_loadu_si256((const __m256i *)(const void *)words);
+
+    return _mm256_cvtepi32_ps(_mm256_srai_epi32(c < 3 ? _mm256_slli_epi32(w, 24 - 8 * c) : w, 24));
+}
+
 #define HKV_PACK_F16 8
 HK_INLINE void hkv_pack_f16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
 {

@@ -166,9 +166,19 @@ HK_INLINE hk_vec hkv_load_half_bytes(const hk_u8 *p, const int up)
     return _mm512_cvtph_ps(_mm256_and_si256(halves, kept));
 }
 
+/* What several operations read: gcc 12 stores it, for they can read it from there, and all of them
+ * then wait for the store. */
+HK_INLINE __m512i hk_in_register(__m512i a)
+{
+#if defined __GNUC__
+    __asm__("" : "+v"(a));
+#endif
+    return a;
+}
+
 HK_INLINE void hkv_load_pairs_bf16(const hk_u16 *p, hk_vec out[2])
 {
-    const __m512i words = _mm512_loadu_si512(p);
+    const __m512i words = hk_in_register(_mm512_loadu_si512(p));
 
     out[0] = _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
     out[1] = _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32((int)0xffff0000u)));
@@ -343,74 +353,61 @@ HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, hk_i64 t, float *out, hk_i6
     }
 }
 
-/* The quarters of a vector to places `step` bytes apart: stored alone they take no shuffle. */
-HK_INLINE void hk_store_quarters(__m512 a, void *out, hk_i64 step)
-{
-    char *const to = out;
-
-    _mm_storeu_ps((float *)(void *)to, _mm512_castps512_ps128(a));
-    _mm_storeu_ps((float *)(void *)(to + step), _mm512_extractf32x4_ps(a, 1));
-    _mm_storeu_ps((float *)(void *)(to + 2 * step), _mm512_extractf32x4_ps(a, 2));
-    _mm_storeu_ps((float *)(void *)(to + 3 * step), _mm512_extractf32x4_ps(a, 3));
-}
-
-/* A line, 64 bytes, of each of 8 rows, transposed: words to out[word][pitch], halves to
- * out[half][pitch]. */
+/* Words t .. t + 7 of HKV_PACK rows, transposed to out[word][pitch]. */
 #define HKV_LINES 1
-HK_INLINE void hkv_line_words(const char *const *rows, hk_i64 at, float *out, hk_i64 pitch)
+HK_INLINE void hkv_pack_words(const float *const *rows, hk_i64 t, float *out, hk_i64 pitch)
 {
-    __m512 a[4];
-    int i, r;
-
-    HK_UNROLL
-    for (r = 0; r < 8; r += 4) {
-        HK_UNROLL
-        for (i = 0; i < 4; i++)
-            a[i] = _mm512_loadu_ps((const float *)(const void *)(rows[r + i] + at));
-        hk_transpose_4(a);
-        HK_UNROLL
-        for (i = 0; i < 4; i++)
-            hk_store_quarters(a[i], out + i * pitch + r, 4 * pitch * (hk_i64)sizeof *out);
-    }
-}
-
-HK_INLINE void hkv_line_halves(const char *const *rows, hk_i64 at, hk_u16 *out, hk_i64 pitch)
-{
-    __m512i a[8], b[8];
+    __m512 a[8];
     int i;
 
+    hk_columns_8(rows, t, a);
     HK_UNROLL
     for (i = 0; i < 8; i++)
-        a[i] = _mm512_loadu_si512(rows[i] + at);
+        _mm512_storeu_ps(out + i * pitch, a[i]);
+}
+
+/* The same of pairs of f16; top: the largest of their exponents and what is below, bits of 16. */
+HK_INLINE void hkv_pack_halves(const float *const *rows, hk_i64 t, float *out, hk_i64 pitch,
+                               hk_vec *top)
+{
+    const __m512i low = _mm512_set1_epi16(0x7fff);
+    __m512i most = _mm512_castps_si512(*top);
+    __m512 a[8];
+    int i;
+
+    hk_columns_8(rows, t, a);
     HK_UNROLL
-    for (i = 0; i < 4; i++) {           /* channels 0 to 3, then 4 to 7, of rows i and i + 4 */
-        b[i] = _mm512_unpacklo_epi16(a[i], a[i + 4]);
-        b[i + 4] = _mm512_unpackhi_epi16(a[i], a[i + 4]);
+    for (i = 0; i < 8; i++) {
+        most = _mm512_max_epu16(most, _mm512_and_si512(_mm512_castps_si512(a[i]), low));
+        _mm512_storeu_ps(out + i * pitch, a[i]);
     }
-    HK_UNROLL
-    for (i = 0; i < 8; i += 4) {        /* two channels each of the even rows, of the odd ones */
-        a[i] = _mm512_unpacklo_epi16(b[i], b[i + 2]);
-        a[i + 1] = _mm512_unpacklo_epi16(b[i + 1], b[i + 3]);
-        a[i + 2] = _mm512_unpackhi_epi16(b[i], b[i + 2]);
-        a[i + 3] = _mm512_unpackhi_epi16(b[i + 1], b[i + 3]);
-    }
-    HK_UNROLL
-    for (i = 0; i < 8; i += 2) {
-        b[i] = _mm512_unpacklo_epi16(a[i], a[i + 1]);
-        b[i + 1] = _mm512_unpackhi_epi16(a[i], a[i + 1]);
-    }
-    HK_UNROLL
-    for (i = 0; i < 8; i++)
-        hk_store_quarters(_mm512_castsi512_ps(b[i]), out + i * pitch,
-                          8 * pitch * (hk_i64)sizeof *out);
+    *top = _mm512_castsi512_ps(most);
+}
+
+/* Is a half among them that is infinite or NaN? */
+HK_INLINE int hkv_halves_end(hk_vec top)
+{
+    return _mm512_cmpge_epu16_mask(_mm512_castps_si512(top), _mm512_set1_epi16(0x7c00)) != 0;
+}
+
+/* Pairs of finite f16, times 2^-112: their bits as those of f32, so that nothing is converted. */
+HK_INLINE void hkv_load_halves(const float *words, hk_vec out[2])
+{
+    const __m512i kept = _mm512_set1_epi32((int)0x8fffe000u);
+    const __m512i w = hk_in_register(_mm512_loadu_si512(words));
+    const __m512i low = _mm512_slli_epi32(w, 16);
+
+    out[0] = _mm512_castsi512_ps(_mm512_and_si512(_mm512_srai_epi32(low, 3), kept));
+    out[1] = _mm512_castsi512_ps(_mm512_and_si512(_mm512_srai_epi32(w, 3), kept));
 }
 
 /* Byte c of each word, 0 the lowest. */
-HK_INLINE hk_vec hkv_load_byte(const float *words, const unsigned c)
+HK_INLINE hk_vec hkv_load_byte(const float *words, const int c)
 {
     const __m512i w = _mm512_loadu_si512(words);
+    const unsigned up = (unsigned)(24 - 8 * c);
 
-    return _mm512_cvtepi32_ps(_mm512_srai_epi32(c < 3 ? _mm512_slli_epi32(w, 24 - 8 * c) : w, 24));
+    return _mm512_cvtepi32_ps(_mm512_srai_epi32(c < 3 ? _mm512_slli_epi32(w, up) : w, 24));
 }
 
 /* Halves on their way out: zeros lose their sign, NaN is the canonical one. */
