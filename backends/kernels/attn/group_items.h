@@ -179,9 +179,18 @@ HK_FN void hk_item_get(const struct hk_group *g, HK_GLOBAL const struct hk_sourc
     }
 }
 
+/* What scores are to meet, and by thread 0 how. */
 HK_FN void hk_item_fill(const struct hk_group *g, hk_i32 id, const struct hk_item *of,
                         const struct hk_reached *at)
 {
+    HK_LOCAL hk_u32 *way = g->shared->way;
+    const int is = of->dot ? of->table->slot != 0 : of->bias != 0, quickly = is && at->count > 0;
+
+    if (id == 0) {
+        way[HK_WAY_DOT] = quickly && of->dot ? 1 : 0;
+        way[HK_WAY_STRETCH] = quickly && !of->dot ? 1 : 0;
+        way[HK_WAY_SLOWLY] = is && !quickly ? 1 : 0;
+    }
     if (at->count == 0)
         return;
     if (of->dot)
@@ -191,16 +200,14 @@ HK_FN void hk_item_fill(const struct hk_group *g, hk_i32 id, const struct hk_ite
 }
 
 HK_FN void hk_item_join(const struct hk_group *g, hk_i32 id, const struct hk_item *of,
-                        const struct hk_reached *at, struct hk_mine *me)
+                        struct hk_mine *me)
 {
-    if (of->dot && at->count > 0)
+    if (g->shared->way[HK_WAY_DOT])
         hk_dot_take(g, id, of, me);
-    else if (of->dot)
-        hk_dot_slowly(g, id, of->dot, of->by_key, me);
-    else if (at->count > 0)
-        hk_stretch_join(g, id, at, of->heads, me);
-    else
-        hk_bias_slowly(g, id, of->bias, me);
+    if (g->shared->way[HK_WAY_STRETCH])
+        hk_stretch_join(g, id, me);
+    if (g->shared->way[HK_WAY_SLOWLY])
+        hk_item_slowly(g, id, of->dot, of->by_key, of->bias, me);
 }
 
 /* Steps 3, end, and 4 for all scores of a block: they become y, -Inf where a bias removes the key,
@@ -232,8 +239,7 @@ HK_FN void hk_block_biases(const struct hk_group *g, struct hk_mine *mine, hk_u6
         HK_EACH(id) {
             if (i == dots)
                 hk_scores_end(g, &mine[HK_OWN(id)]);
-            if (item.dot ? item.table->slot != 0 : item.bias != 0)
-                hk_item_join(g, id, &item, &at, &mine[HK_OWN(id)]);
+            hk_item_join(g, id, &item, &mine[HK_OWN(id)]);
         }
     }
     HK_BARRIER();
