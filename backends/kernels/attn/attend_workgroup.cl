@@ -121,8 +121,8 @@ HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_
 #if HK_LISTS
             if (hk_is_apart(g))
                 hk_listed_values(g, id, k0, &mine[HK_OWN(id)]);
-            else
 #endif
+            if (hk_is_staged(g))
                 hk_value_slice(g, id, k0, &mine[HK_OWN(id)]);
         }
     }

@@ -229,6 +229,7 @@ struct hk_shared {
 #endif
     hk_u32 cut, apart;                  /* 1: the group has a part of the strip; rows have lists of
                                          * their own (listed.h) */
+    hk_u32 staged, reserved_2;          /* 1: they have not: a word of its own, as `way` has */
 #endif
 };
 

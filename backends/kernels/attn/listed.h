@@ -22,6 +22,18 @@ HK_FN int hk_is_apart(const struct hk_group *g)
 #endif
 }
 
+/* Is it not, as sums are told: did compilers know that it is one or the other, they would keep the
+ * sums of both ways in registers. */
+HK_FN int hk_is_staged(const struct hk_group *g)
+{
+#if HK_LISTS
+    return g->shared->staged != 0;
+#else
+    (void)g;
+    return 1;
+#endif
+}
+
 #if HK_LISTS
 
 /* ---- keys ---- */
