@@ -234,6 +234,7 @@ struct hk_shared {
 };
 
 #if !HK_MATRIX && !HK_FEW
+#define HK_REACH_STAYS 0
 /* What a thread keeps. */
 struct hk_mine {
     float s[HK_TR][4];
