@@ -106,38 +106,40 @@ HK_FN void hk_pair_join(const struct hk_group *g, const struct hk_item *of, hk_i
         score[1] = hk_add(score[1], sum[1]);
 }
 
-/* t or u of a bias joins all scores of a thread. */
+/* Those of a word's keys x and x + 16. */
+HK_FN void hk_dot_half(const struct hk_group *g, const struct hk_item *of, hk_i32 row, hk_i32 x,
+                       const hk_i32 h, float *score)
+{
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    const hk_u32 word = shared->masks[2 * row + h] >> x;
+    const hk_i32 place = x + 32 * h, from = shared->in.distances.from_row[row];
+    hk_i32 entry[2], j;
+
+    HK_UNROLL
+    for (j = 0; j < 2; j++)
+        entry[j] = word >> 16 * j & 1
+                       ? shared->out.entry[from + shared->in.distances.to_key[place + 16 * j]]
+                       : -1;
+    hk_pair_join(g, of, row, place, entry, score);
+}
+
+/* t or u of a bias joins all scores of a thread. Halves one by one: as hk_listed_scores has it. */
 HK_PIECE void hk_dot_take(const struct hk_group *g, hk_i32 id, const struct hk_item *of,
                           struct hk_mine *me)
 {
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    const hk_i32 x = id % 16;
-    hk_i32 n, r, c, j;
+    hk_i32 n, r, c;
 
     HK_MARK(cold);
     HK_NO_UNROLL
     for (n = 0; n < HK_TR; n++) {
         const hk_i32 row = id / 16 * HK_TR + n;
-        const hk_i32 from = shared->in.distances.from_row[row];
         float score[4];
 
         HK_UNROLL
         for (c = 0; c < 4; c++)
             score[c] = me->s[0][c];
-        HK_UNROLL
-        for (c = 0; c < 4; c += 2) {
-            const hk_u32 word = shared->masks[2 * row + c / 2] >> x;
-            hk_i32 entry[2];
-
-            HK_UNROLL
-            for (j = 0; j < 2; j++)
-                entry[j] =
-                    word >> 16 * j & 1
-                        ? shared->out.entry[from +
-                                            shared->in.distances.to_key[x + 16 * (c + j)]]
-                        : -1;
-            hk_pair_join(g, of, row, x + 16 * c, entry, score + c);
-        }
+        hk_dot_half(g, of, row, id % 16, 0, score);
+        hk_dot_half(g, of, row, id % 16, 1, score + 2);
         HK_UNROLL
         for (c = 0; c < 4; c++) {
             HK_UNROLL
