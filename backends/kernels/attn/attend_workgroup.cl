@@ -121,12 +121,24 @@ HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_
 #if HK_LISTS
             if (hk_is_apart(g))
                 hk_listed_values(g, id, k0, &mine[HK_OWN(id)]);
-            else
 #endif
+            if (hk_is_staged(g))
                 hk_value_slice(g, id, k0, &mine[HK_OWN(id)]);
         }
     }
     return k0;
+}
+
+/* What a thread fetched of K is of no use any more: said here, it takes no registers meanwhile.
+ * Kernels with little between scores and values have enough. */
+HK_FN void hk_values_begin(struct hk_mine *me)
+{
+#if HK_CUTS
+    me->v_from = 0;
+    hk_next_clear(me);
+#else
+    (void)me;
+#endif
 }
 
 /* A slice whose V are not finite is left to another loop than that of the others, which so keeps
@@ -139,6 +151,7 @@ HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u6
     HK_THREAD_ID(id);
 
     HK_EACH(id) {
+        hk_values_begin(&mine[HK_OWN(id)]);
         if (n > 0)              /* else there may be no source yet */
             hk_find_v(g, id, &mine[HK_OWN(id)]);
     }

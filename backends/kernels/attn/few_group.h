@@ -20,18 +20,20 @@
 #define HK_SLAB (4 * HK_UNIT)           /* channels of K in a slab */
 #define HK_SLAB_KEYS (HK_FETCHED * HK_THREADS * HK_UNIT / HK_WIDTH)     /* keys of V */
 
-#if HK_ONE_RANGE
+/* Ranges stay in local memory; else, where there is little of it, threads have them. */
+#define HK_REACH_STAYS (HK_ONE_RANGE || HK_BLOCKS == 4)
+#if HK_REACH_STAYS
 struct
 #else
 union
 #endif
     hk_few_inputs {
     float slab[HK_SLAB_WORDS];          /* some channels of K or keys of V (few_stage.h) */
-    struct {                            /* of a sub-source; several ranges, of one that opens */
+    struct {                            /* of a sub-source, or of one that opens */
         hk_i64 lo[HK_ROWS * HK_REACHES], hi[HK_ROWS * HK_REACHES];
     } reach;
 };
-#if HK_ONE_RANGE
+#if HK_REACH_STAYS
 #define HK_FEW_INPUTS struct hk_few_inputs
 #else
 #define HK_FEW_INPUTS union hk_few_inputs
@@ -67,7 +69,7 @@ struct hk_mine {
     /* Of row `id`, for the first HK_ROWS threads. */
     float m, acc_m;
     hk_u32 empty, has_partial;
-#if !HK_ONE_RANGE
+#if !HK_REACH_STAYS
     hk_i64 lo[HK_OWN_RANGES], hi[HK_OWN_RANGES];        /* of row id % HK_ROWS: hk_reach_take */
 #endif
 };

@@ -138,6 +138,11 @@ struct hk_group_scales {
 #endif
 
 #if HK_BIASES
+/* How scores meet a bias: products of entries by distance, what lies in a stretch, one by one. Each
+ * has a word of its own: a compiler that knew them for branches of one choice would keep the scores
+ * of all side by side in registers. */
+enum { HK_WAY_DOT, HK_WAY_STRETCH, HK_WAY_SLOWLY, HK_WAYS };
+
 /* Coordinates of the rows and of a block's keys, and distances from there to the last row and from
  * the first key. */
 struct hk_distances {
@@ -219,14 +224,17 @@ struct hk_shared {
     struct hk_few_shared few;
 #if HK_BIASES
     hk_i32 first_row, last_row;         /* of those that are no longer than the item */
-    hk_u32 uneven, reserved_2;          /* coordinates are not what they are taken for */
+    hk_u32 uneven;                      /* coordinates are not what they are taken for */
+    hk_u32 way[HK_WAYS];                /* 1: that way scores meet the bias at hand */
 #endif
     hk_u32 cut, apart;                  /* 1: the group has a part of the strip; rows have lists of
                                          * their own (listed.h) */
+    hk_u32 staged, reserved_2;          /* 1: they have not: a word of its own, as `way` has */
 #endif
 };
 
 #if !HK_MATRIX && !HK_FEW
+#define HK_REACH_STAYS 0
 /* What a thread keeps. */
 struct hk_mine {
     float s[HK_TR][4];

@@ -254,8 +254,9 @@ HK_FN void hk_column_close(const struct hk_column *at, struct hk_mine *me)
     }
 }
 
-/* One bias, score by score. */
-HK_PIECE void hk_bias_slowly(const struct hk_group *g, hk_i32 id,
+/* t or, `by_key`, u of a DOT bias, or else a bias, score by score. */
+HK_PIECE void hk_item_slowly(const struct hk_group *g, hk_i32 id,
+                             HK_GLOBAL const struct hk_dot *dot, int by_key,
                              HK_GLOBAL const struct hk_bias *bias, struct hk_mine *me)
 {
     struct hk_column at;
@@ -267,28 +268,13 @@ HK_PIECE void hk_bias_slowly(const struct hk_group *g, hk_i32 id,
     for (c = 0; c < 4; c++) {
         hk_column_open(g, id, c, me, &at);
         seen = at.seen;
-        if (seen)
+        if (seen && dot)
+            hk_dot_join(g, &at, dot, by_key);
+        else if (seen)
             hk_bias_join(g, &at, bias);
         HK_UNROLL
         for (r = 0; r < HK_TR; r++)
             me->gone |= (hk_u32)((seen & ~at.seen) >> r & 1) << (r * 4 + c);
-        hk_column_close(&at, me);
-    }
-}
-
-/* t or, `by_key`, u of a DOT bias, score by score. */
-HK_PIECE void hk_dot_slowly(const struct hk_group *g, hk_i32 id, HK_GLOBAL const struct hk_dot *dot,
-                            int by_key, struct hk_mine *me)
-{
-    struct hk_column at;
-    hk_i32 c;
-
-    HK_MARK(cold);
-    HK_NO_UNROLL
-    for (c = 0; c < 4; c++) {
-        hk_column_open(g, id, c, me, &at);
-        if (at.seen)
-            hk_dot_join(g, &at, dot, by_key);
         hk_column_close(&at, me);
     }
 }

@@ -106,38 +106,40 @@ HK_FN void hk_pair_join(const struct hk_group *g, const struct hk_item *of, hk_i
         score[1] = hk_add(score[1], sum[1]);
 }
 
-/* t or u of a bias joins all scores of a thread. */
+/* Those of a word's keys x and x + 16. */
+HK_FN void hk_dot_half(const struct hk_group *g, const struct hk_item *of, hk_i32 row, hk_i32 x,
+                       const hk_i32 h, float *score)
+{
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    const hk_u32 word = shared->masks[2 * row + h] >> x;
+    const hk_i32 place = x + 32 * h, from = shared->in.distances.from_row[row];
+    hk_i32 entry[2], j;
+
+    HK_UNROLL
+    for (j = 0; j < 2; j++)
+        entry[j] = word >> 16 * j & 1
+                       ? shared->out.entry[from + shared->in.distances.to_key[place + 16 * j]]
+                       : -1;
+    hk_pair_join(g, of, row, place, entry, score);
+}
+
+/* t or u of a bias joins all scores of a thread. Halves one by one: as hk_listed_scores has it. */
 HK_PIECE void hk_dot_take(const struct hk_group *g, hk_i32 id, const struct hk_item *of,
                           struct hk_mine *me)
 {
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    const hk_i32 x = id % 16;
-    hk_i32 n, r, c, j;
+    hk_i32 n, r, c;
 
     HK_MARK(cold);
     HK_NO_UNROLL
     for (n = 0; n < HK_TR; n++) {
         const hk_i32 row = id / 16 * HK_TR + n;
-        const hk_i32 from = shared->in.distances.from_row[row];
         float score[4];
 
         HK_UNROLL
         for (c = 0; c < 4; c++)
             score[c] = me->s[0][c];
-        HK_UNROLL
-        for (c = 0; c < 4; c += 2) {
-            const hk_u32 word = shared->masks[2 * row + c / 2] >> x;
-            hk_i32 entry[2];
-
-            HK_UNROLL
-            for (j = 0; j < 2; j++)
-                entry[j] =
-                    word >> 16 * j & 1
-                        ? shared->out.entry[from +
-                                            shared->in.distances.to_key[x + 16 * (c + j)]]
-                        : -1;
-            hk_pair_join(g, of, row, x + 16 * c, entry, score + c);
-        }
+        hk_dot_half(g, of, row, id % 16, 0, score);
+        hk_dot_half(g, of, row, id % 16, 1, score + 2);
         HK_UNROLL
         for (c = 0; c < 4; c++) {
             HK_UNROLL
@@ -179,9 +181,18 @@ HK_FN void hk_item_get(const struct hk_group *g, HK_GLOBAL const struct hk_sourc
     }
 }
 
+/* What scores are to meet, and by thread 0 how. */
 HK_FN void hk_item_fill(const struct hk_group *g, hk_i32 id, const struct hk_item *of,
                         const struct hk_reached *at)
 {
+    HK_LOCAL hk_u32 *way = g->shared->way;
+    const int is = of->dot ? of->table->slot != 0 : of->bias != 0, quickly = is && at->count > 0;
+
+    if (id == 0) {
+        way[HK_WAY_DOT] = quickly && of->dot ? 1 : 0;
+        way[HK_WAY_STRETCH] = quickly && !of->dot ? 1 : 0;
+        way[HK_WAY_SLOWLY] = is && !quickly ? 1 : 0;
+    }
     if (at->count == 0)
         return;
     if (of->dot)
@@ -191,16 +202,14 @@ HK_FN void hk_item_fill(const struct hk_group *g, hk_i32 id, const struct hk_ite
 }
 
 HK_FN void hk_item_join(const struct hk_group *g, hk_i32 id, const struct hk_item *of,
-                        const struct hk_reached *at, struct hk_mine *me)
+                        struct hk_mine *me)
 {
-    if (of->dot && at->count > 0)
+    if (g->shared->way[HK_WAY_DOT])
         hk_dot_take(g, id, of, me);
-    else if (of->dot)
-        hk_dot_slowly(g, id, of->dot, of->by_key, me);
-    else if (at->count > 0)
-        hk_stretch_join(g, id, at, of->heads, me);
-    else
-        hk_bias_slowly(g, id, of->bias, me);
+    if (g->shared->way[HK_WAY_STRETCH])
+        hk_stretch_join(g, id, me);
+    if (g->shared->way[HK_WAY_SLOWLY])
+        hk_item_slowly(g, id, of->dot, of->by_key, of->bias, me);
 }
 
 /* Steps 3, end, and 4 for all scores of a block: they become y, -Inf where a bias removes the key,
@@ -232,8 +241,7 @@ HK_FN void hk_block_biases(const struct hk_group *g, struct hk_mine *mine, hk_u6
         HK_EACH(id) {
             if (i == dots)
                 hk_scores_end(g, &mine[HK_OWN(id)]);
-            if (item.dot ? item.table->slot != 0 : item.bias != 0)
-                hk_item_join(g, id, &item, &at, &mine[HK_OWN(id)]);
+            hk_item_join(g, id, &item, &mine[HK_OWN(id)]);
         }
     }
     HK_BARRIER();

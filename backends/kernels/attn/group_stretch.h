@@ -169,12 +169,13 @@ HK_FN void hk_stretch_fill(const struct hk_group *g, hk_i32 id,
         if (bias->kind == HK_BIAS_ALIBI)
             factor = -hk_mul(hk_element(bias->t.dtype, base, shared->head[i] * of_head), factor);
         shared->in.distances.factor[i] = factor;
+        if (heads > 1) /* the stretch of the row's head */
+            shared->in.distances.from_row[i] += i % heads * at->count;
     }
 }
 
 /* Step 4: a thread's logits with what the stretch has for them. */
-HK_PIECE void hk_stretch_join(const struct hk_group *g, hk_i32 id, const struct hk_reached *at,
-                              hk_i32 heads, struct hk_mine *me)
+HK_PIECE void hk_stretch_join(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     HK_LOCAL const struct hk_distances *of = &g->shared->in.distances;
     hk_i32 r, c, to[4];
@@ -186,7 +187,7 @@ HK_PIECE void hk_stretch_join(const struct hk_group *g, hk_i32 id, const struct 
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
         const hk_i32 row = id / 16 * HK_TR + r;
-        const hk_i32 from = of->from_row[row] + (heads > 1 ? row % heads * at->count : 0);
+        const hk_i32 from = of->from_row[row];
         const float factor = of->factor[row];
 
         HK_UNROLL
@@ -204,30 +205,30 @@ HK_PIECE void hk_stretch_join(const struct hk_group *g, hk_i32 id, const struct 
 /* Step 3, end. */
 HK_FN void hk_scores_end(const struct hk_group *g, struct hk_mine *me)
 {
-    const float by = g->call->plan->c, c1 = g->call->plan->c1, c2 = g->call->plan->c2;
-    hk_i32 r, c;
+    HK_GLOBAL const struct hk_plan *plan = g->call->plan;
+    const int capped = (plan->flags & HK_PLAN_CAPPED) != 0;
+    const float by = capped ? plan->c2 : plan->c, c1 = plan->c1;
+    const hk_i32 n = capped ? 4 : 0; /* a loop of any number: no second way */
+    hk_i32 r, c, i;
 
     me->gone = 0;
-    if (!(g->call->plan->flags & HK_PLAN_CAPPED)) {
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r++) {
-            HK_UNROLL
-            for (c = 0; c < 4; c++)
-                me->s[r][c] = hk_mul(me->s[r][c], by);
-        }
-        return;
-    }
     HK_NO_UNROLL
-    for (c = 0; c < 4; c++) {
+    for (i = 0; i < n; i++) {
         HK_UNROLL
         for (r = 0; r < HK_TR; r++) {
-            const float y = hk_mul(hk_cap_tanh(hk_mul(me->s[r][0], c1)), c2);
+            const float y = hk_cap_tanh(hk_mul(me->s[r][0], c1));
 
             me->s[r][0] = me->s[r][1];  /* no index of a register is computed */
             me->s[r][1] = me->s[r][2];
             me->s[r][2] = me->s[r][3];
             me->s[r][3] = y;
         }
+    }
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        HK_UNROLL
+        for (c = 0; c < 4; c++)
+            me->s[r][c] = hk_mul(me->s[r][c], by);
     }
 }
 

@@ -32,7 +32,8 @@ HK_FN float hk_row_element(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i6
 }
 
 #if HK_KV == 0
-/* Four neighbours at once, of types that never have scales. */
+/* Four neighbours at once, of types that never have scales. There is no way on which words stay as
+ * they were, for loops would hand them on in registers. */
 HK_FN void hk_load_any(hk_u32 dtype, HK_GLOBAL const char *from, hk_u32 *word)
 {
     hk_u32 pairs[2];
@@ -47,13 +48,13 @@ HK_FN void hk_load_any(hk_u32 dtype, HK_GLOBAL const char *from, hk_u32 *word)
         word[1] = hk_word(hk_from_f16((hk_u16)(pairs[0] >> 16)));
         word[2] = hk_word(hk_from_f16((hk_u16)pairs[1]));
         word[3] = hk_word(hk_from_f16((hk_u16)(pairs[1] >> 16)));
-    } else if (dtype == HK_BF16) {
+    } else {
+        if (dtype != HK_BF16)
+            HK_UNREACHABLE();
         word[0] = pairs[0] << 16;
         word[1] = pairs[0] & 0xffff0000u;
         word[2] = pairs[1] << 16;
         word[3] = pairs[1] & 0xffff0000u;
-    } else {
-        HK_UNREACHABLE();
     }
 }
 

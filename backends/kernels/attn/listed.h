@@ -22,6 +22,18 @@ HK_FN int hk_is_apart(const struct hk_group *g)
 #endif
 }
 
+/* Is it not, as sums are told: did compilers know that it is one or the other, they would keep the
+ * sums of both ways in registers. */
+HK_FN int hk_is_staged(const struct hk_group *g)
+{
+#if HK_LISTS
+    return g->shared->staged != 0;
+#else
+    (void)g;
+    return 1;
+#endif
+}
+
 #if HK_LISTS
 
 /* ---- keys ---- */
@@ -144,10 +156,20 @@ HK_FN void hk_listed_pair(const struct hk_group *g, hk_i32 i, hk_i32 place, hk_u
     hk_listed_products(g, i, at, sum);
 }
 
-/* Step 3 for the thread's rows. */
+/* Those of a word's keys x and x + 16, if the row sees one. */
+HK_FN void hk_listed_half(const struct hk_group *g, hk_i32 row, hk_i32 x, const hk_i32 h,
+                          float *sum)
+{
+    const hk_u32 word = g->shared->masks[2 * row + h] >> x, seen = (word & 1) | (word >> 15 & 2);
+
+    if (seen)
+        hk_listed_pair(g, row, x + 32 * h, seen, sum);
+}
+
+/* Step 3 for the thread's rows. Halves one by one: Intel's compiler does not unroll a loop of so
+ * much, and would find the sums by number, in memory. */
 HK_PIECE void hk_listed_scores(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
-    HK_LOCAL const struct hk_shared *shared = g->shared;
     const hk_i32 x = id % 16;
     hk_i32 n, r, c;
 
@@ -157,14 +179,8 @@ HK_PIECE void hk_listed_scores(const struct hk_group *g, hk_i32 id, struct hk_mi
         const hk_i32 row = id / 16 * HK_TR + n;
         float sum[4] = { 0.0f, 0.0f, 0.0f, 0.0f };
 
-        HK_UNROLL
-        for (c = 0; c < 4; c += 2) {
-            const hk_u32 word = shared->masks[2 * row + c / 2] >> x,
-                         seen = (word & 1) | (word >> 15 & 2);
-
-            if (seen)
-                hk_listed_pair(g, row, x + 16 * c, seen, sum + c);
-        }
+        hk_listed_half(g, row, x, 0, sum);
+        hk_listed_half(g, row, x, 1, sum + 2);
         HK_UNROLL
         for (c = 0; c < 4; c++) {
             HK_UNROLL

@@ -86,21 +86,30 @@ HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_s
         shared->residue = reach.residue;
 }
 
-/* Then by every thread: some ranges of a row stay with it, for there is little local memory. */
+/* Range r of a thread's, of those that look at a block number i: some ranges of a row are its. */
+HK_FN void hk_reach_own(const struct hk_group *g, hk_i32 i, const hk_i32 r, hk_i64 *lo, hk_i64 *hi)
+{
+    const hk_i32 n = i / HK_ROWS * HK_OWN_RANGES + r, at = i % HK_ROWS * HK_RANGES + n;
+    const int has = HK_OWN_RANGES * HK_LOOKING == HK_RANGES * HK_ROWS || n < HK_RANGES;
+
+    *lo = has ? g->shared->in.reach.lo[at] : 0;
+    *hi = has ? g->shared->in.reach.hi[at] : 0;
+}
+
+/* Then by every thread: they stay with it where there is little local memory. */
 HK_PIECE void hk_reach_take(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
-    const hk_i32 i = id % HK_LOOKING, first = i / HK_ROWS * HK_OWN_RANGES,
-                 at = i % HK_ROWS * HK_RANGES + first;
+#if HK_REACH_STAYS
+    (void)g;
+    (void)id;
+    (void)me;
+#else
     hk_i32 r;
 
     HK_UNROLL
-    for (r = 0; r < HK_OWN_RANGES; r++) {
-        const int has =
-            HK_OWN_RANGES * HK_LOOKING == HK_RANGES * HK_ROWS || first + r < HK_RANGES;
-
-        me->lo[r] = has ? g->shared->in.reach.lo[at + r] : 0;
-        me->hi[r] = has ? g->shared->in.reach.hi[at + r] : 0;
-    }
+    for (r = 0; r < HK_OWN_RANGES; r++)
+        hk_reach_own(g, id % HK_LOOKING, r, &me->lo[r], &me->hi[r]);
+#endif
 }
 
 /* The first block from `block` on that some row may see; HK_NO_BLOCK: none. */
@@ -165,8 +174,18 @@ HK_PIECE void hk_mask_part(const struct hk_group *g, hk_i32 i, const struct hk_m
         return;
     base = hk_block_of(g) * HK_BLOCK;
     HK_UNROLL
-    for (r = 0; r < HK_OWN_RANGES; r++)
-        mask |= hk_bits(me->lo[r] - base, me->hi[r] - base);
+    for (r = 0; r < HK_OWN_RANGES; r++) {
+        hk_i64 lo, hi;
+
+#if HK_REACH_STAYS
+        (void)me;
+        hk_reach_own(g, i, r, &lo, &hi);
+#else
+        lo = me->lo[r];
+        hi = me->hi[r];
+#endif
+        mask |= hk_bits(lo - base, hi - base);
+    }
     g->shared->out.parts[2 * at] = (hk_u32)mask;
     g->shared->out.parts[2 * at + 1] = (hk_u32)(mask >> 32);
 }

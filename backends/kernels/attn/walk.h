@@ -72,6 +72,7 @@ HK_FN int hk_walk_source(const struct hk_group *g)
     shared->len = keys.len;
 #if HK_CUTS
     shared->apart = source->apart;
+    shared->staged = !source->apart;
 #endif
     hk_views_get(g, source);
     return source->n_subs > 0;

@@ -59,9 +59,10 @@ HK_INLINE void hk_state_tile(const struct hk_state_row *row, struct hk_share own
     }
 }
 
-/* All states of a row; channels of the tile at t0. */
-HK_INLINE void hk_states_join(const struct hk_state_row *row, struct hk_share own,
-                              const int pairs, hk_i64 t0, struct hk_sums *total, hk_vec *all)
+/* All states of a row; channels of the tile at t0. Only what reads them is there twice, without and
+ * with pairs: what is done twice as a whole has prepared more than registers hold. */
+HK_INLINE void hk_states_join(const struct hk_state_row *row, struct hk_share own, int pairs,
+                              hk_i64 t0, struct hk_sums *total, hk_vec *all)
 {
     float w1 = 0.0f, w2 = 0.0f;
     hk_i64 p;
@@ -76,8 +77,13 @@ HK_INLINE void hk_states_join(const struct hk_state_row *row, struct hk_share ow
         hk_vec o[HK_WEIGH_TILE];
         struct hk_sums state;
 
-        hk_state_head(row, pairs, p, &state);
-        hk_state_tile(row, own, pairs, p, t0, o);
+        if (pairs) {
+            hk_state_head(row, 1, p, &state);
+            hk_state_tile(row, own, 1, p, t0, o);
+        } else {
+            hk_state_head(row, 0, p, &state);
+            hk_state_tile(row, own, 0, p, t0, o);
+        }
         if (!state.any)
             continue;
         if (!total->any) {
@@ -115,7 +121,7 @@ HK_FN void hk_state_write(const struct hk_state_row *row, const struct hk_sums *
 }
 
 /* The tile of o, and of the joined state. */
-HK_FN void hk_state_put(const struct hk_state_row *row, struct hk_share own, const int whole,
+HK_FN void hk_state_put(const struct hk_state_row *row, struct hk_share own, int whole,
                         const hk_vec *all, float sink, float factor, hk_i64 t0)
 {
     HK_GLOBAL char *const joined =
@@ -142,8 +148,7 @@ HK_FN void hk_state_put(const struct hk_state_row *row, struct hk_share own, con
 }
 
 /* whole: vectors of o lie at multiples of their bytes. */
-HK_INLINE void hk_state_run(const struct hk_state_row *row, struct hk_share own, const int pairs,
-                            const int whole)
+HK_FN void hk_state_run(const struct hk_state_row *row, struct hk_share own, int pairs, int whole)
 {
     hk_i64 t0;
 
@@ -192,10 +197,7 @@ HK_FN void hk_state_strip_run(const struct hk_state_strip *strip, hk_i64 first, 
 
             own.lane = id % lanes;
             own.lanes = lanes;
-            if (pairs)
-                hk_state_run(&row, own, 1, whole);
-            else
-                hk_state_run(&row, own, 0, whole);
+            hk_state_run(&row, own, pairs, whole);
         }
     }
 }
