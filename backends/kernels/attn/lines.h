@@ -27,8 +27,8 @@
 #define HK_LINE_TYPES(ROW, arg)                                                                    \
     HK_TYPE_F32(ROW, arg) HK_TYPE_F16(ROW, arg) HK_TYPE_BF16(ROW, arg) HK_TYPE_I8(ROW, arg)
 
-/* Floats of a slice, the words of a line of each key. (Not a multiple of 4 KB apart, for stores there
- * would hold up loads here.) */
+/* Floats of a slice, the words of a line of each key. (Slices are no multiple of 4 KB apart, for
+ * stores there would hold up loads here.) */
 #define HK_LINE_SLICE(keys) (HK_LINE_WORDS * (keys) + 64)
 
 /* Bits of f16 are those of f32 times 2^-112, subnormal ones included, so that its products with q
@@ -105,7 +105,7 @@ struct hk_lined {
 };
 
 /* Sums of the tile of keys from `first` on, whose first line lies in *from; the first line of the
- * next tile lies there then. Meanwhile that tile's rows, or those of V, and of `far` are fetched. */
+ * next tile lies there then. Meanwhile that tile's rows, or V's, and those of `far` are fetched. */
 HK_INLINE void hk_line_tile(const struct hk_lined *in, const hk_u32 dtype, int first,
                             HK_GLOBAL float **from, HK_GLOBAL float **to, hk_i64 channels,
                             hk_vec *top, hk_vec acc[HK_R][HK_TILE_VECS], const int rows)
