@@ -380,13 +380,15 @@ HK_FN int hk_run_end(hk_u64 mask, int start)
     return zeros == 0 ? HK_BLOCK : (int)hk_min(start + hk_first_bit(zeros), HK_BLOCK);
 }
 
-/* Keys of V that are taken over all channels at a time, so that they stay in the first level. */
-HK_FN int hk_few_keys(hk_u32 dtype, hk_i64 channels)
+/* Keys of V that are taken over all channels at a time, so that they stay in the first level; of
+ * more rows, which have more to compute with each, as many again. */
+HK_FN int hk_few_keys(const struct hk_strip *st, hk_u32 dtype)
 {
-    const hk_i64 bytes = hk_channel_bytes(dtype, channels);
+    const hk_i64 bytes = hk_channel_bytes(dtype, st->call->plan->d_v);
+    const hk_i64 most = st->n_rows > HK_LINE_ROWS ? 2 * HK_FEW_BYTES : HK_FEW_BYTES;
     int keys = HK_BLOCK;
 
-    while (HK_HAS_NEAR(dtype) && keys > HK_FEW_KEYS_MIN && keys * bytes > HK_FEW_BYTES)
+    while (HK_HAS_NEAR(dtype) && keys > HK_FEW_KEYS_MIN && keys * bytes > most)
         keys /= 2;
     return keys;
 }
@@ -411,7 +413,7 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v
                         hk_i64 shift)
 {
     const hk_i64 d = st->call->plan->d, d_v = st->call->plan->d_v;
-    const int keys = hk_few_keys(v->dtype, d_v);
+    const int keys = hk_few_keys(st, v->dtype);
     struct hk_streams ahead;
     int first;
     hk_i64 m;

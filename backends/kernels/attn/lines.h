@@ -180,13 +180,15 @@ HK_LINE_SCORES(4)
 #undef HK_LINE_SCORES
 #undef HK_LINE_TYPED
 
-/* Is the strip one small tile, and are the rows of K whole lines of such a type? */
+/* Is the strip one small tile, and are the rows of K whole lines of such a type? (Two slices of 16
+ * channels would not fit into st->k.) */
 HK_FN int hk_lines_fit(const struct hk_strip *st, hk_u32 dtype)
 {
-    const hk_i64 bytes = st->call->plan->d * hk_size(dtype);
+    const hk_i64 d = st->call->plan->d;
 
 #define HK_IS(NAME, name, number, elements, size, arg) || dtype == HK_##NAME
-    return st->n_rows <= HK_LINE_ROWS && (0 HK_LINE_TYPES(HK_IS, 0)) && bytes % HK_LINE == 0;
+    return st->n_rows <= HK_LINE_ROWS && (0 HK_LINE_TYPES(HK_IS, 0)) &&
+           d * hk_size(dtype) % HK_LINE == 0 && d >= 32;
 #undef HK_IS
 }
 

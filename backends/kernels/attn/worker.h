@@ -80,8 +80,7 @@ struct hk_worker_layout {
     hk_i64 has_partial;                 /* [P] hk_u32: 1, the row has a finished chunk */
     hk_i64 state;                       /* [P] struct hk_row_state */
     hk_i64 max;                         /* [P][lanes of a vector] */
-    hk_i64 k;                           /* [panels][panel_rows][panel] of a block, and a gap of
-                                         * 64 between two slices (lines.h) */
+    hk_i64 k;                           /* [panels][panel_rows][panel] of a block */
     hk_i64 v;                           /* [64][W] */
     hk_i64 temp;                        /* [HK_PACK_MAX][d or d_v] */
     hk_i64 values;                      /* [64] of a bias */
@@ -152,7 +151,7 @@ HK_FN void hk_worker_find(HK_GLOBAL const struct hk_plan *plan, struct hk_worker
     out->has_partial = hk_worker_take(&at, p * 4);
     out->state = hk_worker_take(&at, p * (hk_i64)sizeof(struct hk_row_state));
     out->max = hk_worker_take(&at, p * 16 * f);
-    out->k = hk_worker_take(&at, 64 * (hk_max(plan->panel_rows, words) + 1) * f);
+    out->k = hk_worker_take(&at, 64 * hk_max(plan->panel_rows, words) * f);
     out->v = hk_worker_take(&at, 64 * w * f);
     out->temp = hk_worker_take(&at, HK_PACK_MAX * hk_max(hk_max(d, w), words) * f);
     out->values = hk_worker_take(&at, 64 * f);
