@@ -252,12 +252,12 @@ HK_INLINE void hk_stream_go(struct hk_stream *s)
 }
 
 /* Two of them, for memory is too far away for one: into the first level of the cache what is read
- * next, a few KB on, and into the second what is read half a block later. Where half a block is no
- * more than that, one will do. */
+ * next, a few KB on, and into the second what is read half a block later. Of rows of bytes and
+ * blocks half a block is no more than that: the second stream alone fetches them. */
 struct hk_streams {
     struct hk_stream near, far;
 };
-#define HK_HAS_NEAR(dtype) ((dtype) == HK_F32 || (dtype) == HK_F16 || (dtype) == HK_BF16)
+#define HK_HAS_NEAR(dtype) (!HK_IN_BLOCKS(dtype) && hk_size(dtype) > 1)
 
 /* Those of n lines that come before part `at` of `parts` of what is computed: lines that are asked
  * for at once wait for each other, and what is computed waits for them. near: of both streams. */

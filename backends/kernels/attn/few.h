@@ -380,8 +380,8 @@ HK_FN int hk_run_end(hk_u64 mask, int start)
     return zeros == 0 ? HK_BLOCK : (int)hk_min(start + hk_first_bit(zeros), HK_BLOCK);
 }
 
-/* Keys of V that are taken over all channels at a time, so that they stay in the first level; of
- * more rows, which have more to compute with each, as many again. */
+/* Keys of V that are taken over all channels at a time, so that they stay in the first level.
+ * Strips of more rows take twice as many, for they compute more with each. */
 HK_FN int hk_few_keys(const struct hk_strip *st, hk_u32 dtype)
 {
     const hk_i64 bytes = hk_channel_bytes(dtype, st->call->plan->d_v);

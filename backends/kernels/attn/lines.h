@@ -3,10 +3,9 @@
  *
  * Lanes kernels: scores of one small tile with a block of 64 keys. So few keys are taken at a time
  * that their sums stay in registers over all channels, and their rows in the first level of the
- * cache. A line of each of their rows is transposed, as it is stored where its words are what is
- * loaded, and widened on its way into the sums, while the next line is transposed: shuffles and
- * products side by side leave fewer parts of a processor idle. The order of every sum is that of
- * tiles.h (docs/numerics.md step 3).
+ * cache. A line of each of their rows is transposed as it is stored, and widened on its way into
+ * the sums while the next line is transposed: shuffles and products side by side leave fewer parts
+ * of a processor idle. The order of every sum is that of tiles.h (docs/numerics.md step 3).
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_LINES_H
 #define HEED_BACKENDS_KERNELS_ATTN_LINES_H
@@ -18,8 +17,8 @@
 #if defined HKV_LINES
 
 #define HK_LINE_WORDS (HK_LINE / 4)
-/* Keys of a tile: eight sums, or four, so that none waits for the one before it, of rows that are
- * 8 KB, or 16 where they are few. */
+/* Keys of a tile: their sums are at most eight vectors, which registers hold; their rows are 8 KB
+ * with 128 channels, twice as much where one or two rows of f32 need more sums under way. */
 #define HK_LINE_KEYS(dtype, rows)                                                                  \
     HK_VECS_MIN(8 * HKV_LANES / (rows), hk_size(dtype) == 1                             ? 64       \
                                         : hk_size(dtype) == 4 && (rows) == HK_LINE_ROWS ? 16       \
@@ -32,7 +31,7 @@
 #define HK_LINE_SLICE(keys) (HK_LINE_WORDS * (keys) + 64)
 
 /* Bits of f16 are those of f32 times 2^-112, subnormal ones included, so that its products with q
- * times 2^112 are the same, rounded as they are; infinite halves are not. */
+ * times 2^112 are the same, rounded as they are; infinite halves and NaN have no such bits. */
 #define HK_LINE_UP 0x1p112f
 #define HK_LINE_LIMIT 0x1p16f /* of q */
 
@@ -250,6 +249,7 @@ HK_FN int hk_line_scores(const struct hk_strip *st, const struct hk_block_rows *
     (void)k;
     (void)v;
     (void)far;
+    HK_UNREACHABLE();
     return 0;
 }
 
