@@ -40,7 +40,7 @@ HK_FN hk_i32 hk_last_bit(hk_u64 word)           /* not 0 */
 /* ---- distances ---- */
 
 /* The coordinate of row i or, behind the rows, of a place of the block. */
-HK_FN void hk_coordinate_put(const struct hk_group *g, HK_GLOBAL const struct hk_lookup *from,
+HK_PIECE void hk_coordinate_put(const struct hk_group *g, HK_GLOBAL const struct hk_lookup *from,
                              hk_u64 any, hk_i32 i)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
@@ -55,7 +55,7 @@ HK_FN void hk_coordinate_put(const struct hk_group *g, HK_GLOBAL const struct hk
 }
 
 /* From there to the last one of the rows, or from the first one of the keys: both are known. */
-HK_FN void hk_distance_put(const struct hk_group *g, hk_u64 any, hk_i32 i)
+HK_PIECE void hk_distance_put(const struct hk_group *g, hk_u64 any, hk_i32 i)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
     HK_LOCAL struct hk_distances *to = &shared->in.distances;
