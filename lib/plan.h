@@ -160,6 +160,8 @@ struct heed_plan_operand {
     uint32_t index;
     uint32_t align;                 /* bytes; 0: what the type wants */
     const void *constant;           /* element [0,...,0] of the plan's copy; NULL: run brings it */
+    int64_t low, high;              /* bytes [low, high) from element [0,...,0] on that elements
+                                     * touch (heed_operands_measure); equal: there are none */
 };
 
 /* The operands of attention: q, o or state_out, lse, sinks, state_in, then k and v of every source,

@@ -45,7 +45,8 @@ static bool address_of(heed_buf buf, bool opaque, uint64_t *address)
     return buf.offset <= UINTPTR_MAX - (uintptr_t)buf.handle;
 }
 
-bool heed_view_bytes(const struct heed_view *view, int64_t *low, int64_t *high)
+/* false: outside int64. */
+static bool view_bytes(const struct heed_view *view, int64_t *low, int64_t *high)
 {
     const int64_t bytes = (int64_t)heed_dtype_size(view->dtype);
 
@@ -53,18 +54,29 @@ bool heed_view_bytes(const struct heed_view *view, int64_t *low, int64_t *high)
            heed_mul_i64(*high, bytes, high) && heed_add_i64(*high, bytes, high);
 }
 
-/* false: some element of a non-empty array lies outside the address space. */
-static bool fits(const struct heed_view *view, uint64_t address)
+void heed_operands_measure(struct heed_plan_operand *operands, uint32_t n)
 {
-    int64_t low, high;
+    for (uint32_t i = 0; i < n; i++) {
+        struct heed_plan_operand *x = &operands[i];
 
-    return heed_view_bytes(view, &low, &high) && address >= 0 - (uint64_t)low &&
-           (uint64_t)high <= (uint64_t)UINTPTR_MAX - address;
+        x->low = x->high = 0;
+        if (x->view.dtype == 0 || heed_view_empty(&x->view) ||
+            view_bytes(&x->view, &x->low, &x->high))
+            continue;
+        x->low = INT64_MIN; /* it fits nowhere */
+        x->high = INT64_MAX;
+    }
+}
+
+/* false: some element lies outside the address space. */
+static bool fits(const struct heed_plan_operand *x, uint64_t address)
+{
+    return address >= 0 - (uint64_t)x->low && (uint64_t)x->high <= (uint64_t)UINTPTR_MAX - address;
 }
 
 static bool has_elements(const struct heed_plan_operand *x)
 {
-    return x->view.dtype != 0 && !heed_view_empty(&x->view);
+    return x->high > x->low;
 }
 
 static heed_status require_one(const struct heed_plan_operand *x, heed_buf buf, bool opaque,
@@ -78,7 +90,7 @@ static heed_status require_one(const struct heed_plan_operand *x, heed_buf buf, 
                     "no memory was given for an array with elements");
     if (!address_of(buf, opaque, &address))
         return fail(report, HEED_E_OVERFLOW, x, 0, 0, "handle and offset leave the address space");
-    if (!fits(&x->view, address))
+    if (!fits(x, address))
         return fail(report, HEED_E_OVERFLOW, x, 0, 0, "the array leaves the address space");
     if (address % bytes != 0)
         return fail(report, HEED_E_ALIGN, x, bytes, (int64_t)(address % bytes),
@@ -106,16 +118,21 @@ heed_status heed_operands_require(const struct heed_plan_operand *operands, uint
 
 /* ---- shared bytes ---- */
 
-static bool overlap(const struct heed_view *a, heed_buf pa, const struct heed_view *b, heed_buf pb,
-                    bool opaque)
+/* Both have elements, which lie in the address space. */
+static bool overlap(const struct heed_plan_operand *a, heed_buf pa,
+                    const struct heed_plan_operand *b, heed_buf pb, bool opaque)
 {
-    uint64_t address_a, address_b;
+    uint64_t of_a, of_b;
 
     if (opaque && pa.handle != pb.handle)
         return false;
-    return !address_of(pa, opaque, &address_a) || !address_of(pb, opaque, &address_b) ||
-           heed_overlap(a, address_a, heed_dtype_size(a->dtype), b, address_b,
-                           heed_dtype_size(b->dtype));
+    if (!address_of(pa, opaque, &of_a) || !address_of(pb, opaque, &of_b))
+        return true;
+    if (of_a + (uint64_t)a->high <= of_b + (uint64_t)b->low ||
+        of_b + (uint64_t)b->high <= of_a + (uint64_t)a->low)
+        return false;
+    return heed_overlap(&a->view, of_a, heed_dtype_size(a->view.dtype), &b->view, of_b,
+                        heed_dtype_size(b->view.dtype));
 }
 
 /* Is operand i the one that it may be? Then every element of both is the same. */
@@ -143,7 +160,7 @@ static heed_status require_output_apart(const struct heed_plan_operand *operands
 
         if (i == out || x->constant != NULL || !has_elements(x) ||
             (x->role != HEED_ROLE_IN && i < out) || is_same(operands, out, i, opaque, at) ||
-            !overlap(&operands[out].view, at[out], &x->view, at[i], opaque))
+            !overlap(&operands[out], at[out], x, at[i], opaque))
             continue;
         heed_operand_name(name, operands[out].name, operands[out].index);
         heed_operand_name(other, x->name, x->index);
@@ -183,7 +200,8 @@ heed_status heed_operands_require_workspace(const struct heed_plan *plan,
         w.view.shape[i] = 1;
     w.view.shape[5] = (int64_t)plan->workspace_size;
     w.view.stride[5] = 1;
-    if (!address_of(given, opaque, &address) || !fits(&w.view, address))
+    heed_operands_measure(&w, 1);
+    if (!address_of(given, opaque, &address) || !fits(&w, address))
         return fail(report, HEED_E_OVERFLOW, &w, 0, 0, "the workspace leaves the address space");
     if (address % plan->workspace_align != 0)
         return fail(report, HEED_E_ALIGN, &w, (int64_t)plan->workspace_align,
@@ -193,8 +211,7 @@ heed_status heed_operands_require_workspace(const struct heed_plan *plan,
         const struct heed_plan_operand *x = &plan->operands[i];
         char other[HEED_FIELD];
 
-        if (x->constant != NULL || !has_elements(x) ||
-            !overlap(&w.view, given, &x->view, at[i], opaque))
+        if (x->constant != NULL || !has_elements(x) || !overlap(&w, given, x, at[i], opaque))
             continue;
         heed_operand_name(other, x->name, x->index);
         return heed_report_fill(report, HEED_E_ALIAS, w.name, 0, 0, "shares bytes with %s", other);

@@ -30,12 +30,10 @@ static heed_status wait_for(const heed_queue *queue, const struct heed_launch *l
     return HEED_OK;
 }
 
-/* Bytes relative to element [0,...,0]; false: there are none. */
-static bool extent(const struct heed_plan_operand *x, int64_t *low, int64_t *high)
+static bool has_integers(const struct heed_plan_operand *x)
 {
     return (x->view.dtype == HEED_I32 || x->view.dtype == HEED_I64) && x->role == HEED_ROLE_IN &&
-           x->constant == NULL && !heed_view_empty(&x->view) &&
-           heed_view_bytes(&x->view, low, high);
+           x->constant == NULL && x->high > x->low;
 }
 
 static heed_status fetch(const heed_plan *plan, const heed_queue *queue, uint32_t i, heed_buf from,
@@ -44,26 +42,26 @@ static heed_status fetch(const heed_plan *plan, const heed_queue *queue, uint32_
     heed_device *device = queue->device;
     struct heed_error_detail detail = { .native = 0 };
     char field[HEED_FIELD];
+    const struct heed_plan_operand *x = &plan->operands[i];
     heed_status status;
-    int64_t low, high;
 
-    if (!extent(&plan->operands[i], &low, &high))
+    if (!has_integers(x))
         return HEED_OK;
-    heed_operand_name(field, plan->operands[i].name, plan->operands[i].index);
-    back->bytes[i] = (uint64_t)high - (uint64_t)low;
+    heed_operand_name(field, x->name, x->index);
+    back->bytes[i] = (uint64_t)x->high - (uint64_t)x->low;
     back->block[i] = heed_alloc(device->runtime, (size_t)back->bytes[i], READ_ALIGN);
     if (back->block[i] == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, field, (int64_t)back->bytes[i], 0,
                                 "no memory to read the array back");
     if (heed_launch_opaque(plan->backend))
-        from.offset += (uint64_t)low;
+        from.offset += (uint64_t)x->low;
     else
-        from = (heed_buf){ .handle = (void *)((uintptr_t)heed_address(from) + (uintptr_t)low) };
+        from = (heed_buf){ .handle = (void *)((uintptr_t)heed_address(from) + (uintptr_t)x->low) };
     status = device->backend->offload->buf_read(device, queue->offload, back->block[i],
                                                 from.handle, from.offset, back->bytes[i], &detail);
     if (status < 0)
         return heed_report_detail(report, status, field, &detail, "the array cannot be read back");
-    back->at[i] = (heed_buf){ .handle = back->block[i], .offset = (uint64_t)-low };
+    back->at[i] = (heed_buf){ .handle = back->block[i], .offset = (uint64_t)-x->low };
     return HEED_OK;
 }
 

@@ -139,18 +139,17 @@ static heed_status use(struct steps *s, uint32_t i)
     const heed_buf buf = s->places.at[i];
     const uint64_t array = (uint64_t)(uintptr_t)buf.handle - 1;
     struct reach *reach = &s->reach[array < s->n_arrays ? array : 0];
-    int64_t low, high;
+    int64_t end;
 
     if (array >= s->n_arrays)
         return fail_operand(s, HEED_E_VALUE, i, s->n_arrays, (int64_t)array,
                             "the program has no array of this number");
-    if (!heed_view_bytes(&x->view, &low, &high) ||
-        !heed_add_i64(high, (int64_t)buf.offset, &high))
+    if (!heed_add_i64(x->high, (int64_t)buf.offset, &end))
         return fail_operand(s, HEED_E_OVERFLOW, i, 0, 0, "the array leaves the address space");
     if (array >= s->d.n_args && x->role != HEED_ROLE_OUT && !reach->written)
         return fail_operand(s, HEED_E_VALUE, i, 0, (int64_t)array,
                             "no step before has written the temporary");
-    reach->end = high > reach->end ? high : reach->end;
+    reach->end = end > reach->end ? end : reach->end;
     reach->align = heed_dtype_align(x->view.dtype) > reach->align
                        ? heed_dtype_align(x->view.dtype) : reach->align;
     reach->read_first |= x->role != HEED_ROLE_OUT && !reach->written;

@@ -114,12 +114,14 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
     out->dtype = m->dtype;
     out->group = m->group;
     out->of = m;
-    out->keys = HK_BLOCK;
+    out->keys = 1;
     for (i = 0; i < HK_BLOCK; i++) {
         const int there = (int)(visible >> i & 1);
         const hk_i64 key =
             direct || !there ? first + i : hk_key(sub, view, reach, first + i);
 
+        if (there)
+            out->keys = i + 1;
         out->at[i] = there ? hk_row_at(m, key) : absent;
         if (hk_scales_apart(m->dtype, m->group))
             out->scale_at[i] = there ? hk_scale_offset(m, key) : HK_NO_SCALE;

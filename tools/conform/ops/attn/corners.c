@@ -102,6 +102,12 @@ static const char *const corners[] = {
     "seed=22",
     "op=attn batch=2 h=4 nq=1 d=64 dv=64 s0.k=f8e4m3 s0.v=f8e5m2 s0.nk=400 s0.hk=1 s0.len=rt "
     "seed=24",
+    /* such rows of f16 that are not finite, whose bits are no numbers, or subnormal */
+    "op=attn batch=2 h=2 nq=1 d=64 dv=64 s0.k=f16 s0.v=f16 s0.nk=400 fill=special seed=25",
+    "op=attn batch=2 h=4 nq=1 d=128 dv=64 s0.k=f16 s0.v=f16 s0.nk=400 s0.hk=1 fill=special "
+    "s0.len=rt seed=26",
+    "op=attn batch=2 h=4 nq=1 d=64 dv=64 s0.k=f16 s0.v=f16 s0.nk=400 s0.hk=half fill=subnormal "
+    "seed=27",
     /* weights about 2^-100 with an infinite V, in blocks of which every key is seen */
     "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=5",
     "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=2",
