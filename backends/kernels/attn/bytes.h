@@ -11,14 +11,14 @@
 
 #include "scales.h"
 
-/* Block g of all 64 rows as bytes [64 / HKV_LANES][32][HKV_LANES]. */
+/* Block g of the first `end` rows as bytes [end / HKV_LANES][32][HKV_LANES]. */
 #define HK_BYTES_PACK(NAME, name, number, elements, bytes, arg)                                    \
-    HK_NOINLINE void hk_bytes_pack_##name(const struct hk_block_rows *k, hk_i64 g,                 \
+    HK_NOINLINE void hk_bytes_pack_##name(const struct hk_block_rows *k, int end, hk_i64 g,        \
                                           HK_GLOBAL hk_i8 *out)                                    \
     {                                                                                              \
         int i;                                                                                     \
                                                                                                    \
-        for (i = 0; i < HK_BLOCK; i += HKV_LANES)                                                  \
+        for (i = 0; i < end; i += HKV_LANES)                                                       \
             hkv_bytes_##name(k->at + i, g, out + i * HK_BLOCK_CHANNELS);                           \
     }
 HK_BLOCK_TYPES(HK_BYTES_PACK, 0)
@@ -29,6 +29,7 @@ struct hk_byte_group {
     HK_GLOBAL const hk_i8 *bytes;
     HK_GLOBAL const float *scale;
     struct hk_minima minima;
+    int end;   /* scores that are computed */
     int first; /* there was no group before */
 };
 
@@ -74,7 +75,7 @@ HK_INLINE void hk_bytes_product(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_r
         const int step = HK_VECS_OF(rows) * HKV_LANES;                                             \
         int key;                                                                                   \
                                                                                                    \
-        for (key = 0; key < HK_BLOCK; key += step)                                                 \
+        for (key = 0; key < group->end; key += step)                                               \
             hk_bytes_product(x, x_row, group, key, s, ahead, rows, HK_VECS_OF(rows));              \
     }
 HK_FEW_TILES(HK_BYTES_PRODUCTS)
@@ -88,10 +89,11 @@ HK_FN void hk_bytes_get(const struct hk_strip *st, const struct hk_block_rows *k
 
     out->bytes = bytes;
     out->scale = st->scaled;
+    out->end = hk_scores_end_of(st, k);
     out->first = g == 0;
 #define HK_PACK_BYTES(NAME, name, number, elements, size, arg)                                     \
     if (k->dtype == HK_##NAME)                                                                     \
-        hk_bytes_pack_##name(k, g, bytes);                                                         \
+        hk_bytes_pack_##name(k, out->end, g, bytes);                                               \
     else
     HK_BLOCK_TYPES(HK_PACK_BYTES, 0)
 #undef HK_PACK_BYTES
@@ -106,7 +108,8 @@ HK_FN void hk_bytes_scores(const struct hk_strip *st, const struct hk_block_rows
                            const struct hk_block_rows *v)
 {
     const hk_i64 d = st->call->plan->d, groups = d / HK_BLOCK_CHANNELS;
-    const hk_i64 across = HK_BLOCK / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
+    const hk_i64 across =
+        hk_scores_end_of(st, k) / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
     const hk_i64 steps = st->tiles * across * HK_BLOCK_CHANNELS / HK_FETCH_EVERY;
     struct hk_byte_group group;
     struct hk_fetch ahead;

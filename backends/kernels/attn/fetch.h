@@ -57,6 +57,19 @@ HK_FN int hk_scales_apart(hk_u32 dtype, hk_i64 group)
     return group > 0 && !HK_IN_BLOCKS(dtype);
 }
 
+/* Scores that are computed of a block: those of the keys that may matter, and as many behind them as
+ * the widest of the strip's tiles takes at a time, whose rows are read, too. What lies behind in
+ * a worker's scratch is none of a block's numbers: where it happens to be subnormal, products with
+ * it take a processor a hundred times as long. */
+HK_FN int hk_scores_end_of(const struct hk_strip *st, const struct hk_block_rows *k)
+{
+    const hk_i64 last = st->n_rows - (st->tiles - 1) * HK_R;
+    const hk_i64 vecs = hk_max(hk_vecs_of(hk_min(last, HK_R)), HKV_PACK / HKV_LANES);
+    const int step = (int)vecs * HKV_LANES;
+
+    return (k->keys + step - 1) / step * step;
+}
+
 /* 64 keys from `first` on; those of pages that are not there are `absent`. */
 HK_FN void hk_rows_list(const struct hk_matrix *m, hk_i64 first, HK_GLOBAL const char *absent,
                         struct hk_block_rows *out)

@@ -42,30 +42,30 @@ HK_INLINE void hk_slice_product(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_r
 }
 
 #define HK_SLICE_PRODUCTS(name, rows)                                                              \
-    HK_NOINLINE void hk_slice_products_##name(HK_GLOBAL const float *x, hk_i64 x_row,              \
-                                              HK_GLOBAL const float *slice, hk_i64 n, int first,   \
-                                              HK_GLOBAL float *s, struct hk_fetch *ahead)          \
+    HK_NOINLINE void hk_slice_products_##name(                                                     \
+        HK_GLOBAL const float *x, hk_i64 x_row, HK_GLOBAL const float *slice, int end, hk_i64 n,   \
+        int first, HK_GLOBAL float *s, struct hk_fetch *ahead)                                     \
     {                                                                                              \
         const int step = HK_VECS_OF(rows) * HKV_LANES;                                             \
         int key;                                                                                   \
                                                                                                    \
-        for (key = 0; key < HK_BLOCK; key += step)                                                 \
+        for (key = 0; key < end; key += step)                                                      \
             hk_slice_product(x, x_row, slice + key, n, first, s + key, ahead, rows,                \
                              HK_VECS_OF(rows));                                                    \
     }
 HK_FEW_TILES(HK_SLICE_PRODUCTS)
 #undef HK_SLICE_PRODUCTS
 
-/* Channels [t, end) of the 64 rows, transposed, into the worker's slice. */
-HK_FN void hk_slice_pack(const struct hk_strip *st, const struct hk_block_rows *k, hk_i64 t,
-                         hk_i64 end, struct hk_fetch *ahead)
+/* Channels [t, t + n) of the first `end` rows, transposed, into the worker's slice. */
+HK_FN void hk_slice_pack(const struct hk_strip *st, const struct hk_block_rows *k, int end,
+                         hk_i64 t, hk_i64 n, struct hk_fetch *ahead)
 {
     int i;
 
-    for (i = 0; i < k->keys; i += HKV_PACK) {
+    for (i = 0; i < end; i += HKV_PACK) {
         hk_fetch_step(ahead);
         hk_fetch_step(ahead);
-        hk_rows_pack(k->at + i, k->dtype, t, end, st->k + i, HK_BLOCK);
+        hk_rows_pack(k->at + i, k->dtype, t, t + n, st->k + i, HK_BLOCK);
     }
 }
 
@@ -73,9 +73,9 @@ HK_FN void hk_slice_scores(const struct hk_strip *st, const struct hk_block_rows
                          const struct hk_block_rows *v)
 {
     const hk_i64 d = st->call->plan->d, slices = (d + HK_SLICE - 1) / HK_SLICE;
-    const hk_i64 across = HK_BLOCK / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
-    const hk_i64 packs = (k->keys + HKV_PACK - 1) / HKV_PACK;
-    const hk_i64 steps = 2 * packs + st->tiles * across * HK_SLICE / HK_FETCH_EVERY;
+    const int end = hk_scores_end_of(st, k);
+    const hk_i64 across = end / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
+    const hk_i64 steps = end / HKV_PACK * 2 + st->tiles * across * HK_SLICE / HK_FETCH_EVERY;
     const hk_i64 group = k->group > 0 ? k->group : d;
     HK_GLOBAL float *to = k->group > 0 ? st->part : st->s;
     struct hk_fetch ahead;
@@ -85,12 +85,12 @@ HK_FN void hk_slice_scores(const struct hk_strip *st, const struct hk_block_rows
     for (t = 0; t < d; t += HK_SLICE) {
         const hk_i64 n = hk_min(HK_SLICE, d - t);
 
-        hk_slice_pack(st, k, t, t + n, &ahead);
+        hk_slice_pack(st, k, end, t, n, &ahead);
         for (m = 0; m < st->tiles; m++) {
             HK_GLOBAL const float *x = st->q + m * HK_R * d + t;
             HK_GLOBAL float *s = to + m * HK_R * HK_BLOCK;
 
-#define HK_CALL(name) hk_slice_products_##name(x, d, st->k, n, t % group == 0, s, &ahead)
+#define HK_CALL(name) hk_slice_products_##name(x, d, st->k, end, n, t % group == 0, s, &ahead)
             HK_BY_TILE(hk_min(st->n_rows - m * HK_R, HK_R), HK_CALL);
 #undef HK_CALL
         }
