@@ -54,18 +54,19 @@ static bool view_bytes(const struct heed_view *view, int64_t *low, int64_t *high
            heed_mul_i64(*high, bytes, high) && heed_add_i64(*high, bytes, high);
 }
 
-void heed_operands_measure(struct heed_plan_operand *operands, uint32_t n)
+static void measure(struct heed_plan_operand *x)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        struct heed_plan_operand *x = &operands[i];
+    x->low = x->high = 0;
+    if (x->view.dtype == 0 || heed_view_empty(&x->view) || view_bytes(&x->view, &x->low, &x->high))
+        return;
+    x->low = INT64_MIN; /* check has refused such spans; no program has memory for one */
+    x->high = INT64_MAX;
+}
 
-        x->low = x->high = 0;
-        if (x->view.dtype == 0 || heed_view_empty(&x->view) ||
-            view_bytes(&x->view, &x->low, &x->high))
-            continue;
-        x->low = INT64_MIN; /* it fits nowhere */
-        x->high = INT64_MAX;
-    }
+void heed_operands_measure(struct heed_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_operands; i++) /* they are the plan's own, from its arena */
+        measure((struct heed_plan_operand *)(uintptr_t)&plan->operands[i]);
 }
 
 /* false: some element lies outside the address space. */
@@ -200,7 +201,7 @@ heed_status heed_operands_require_workspace(const struct heed_plan *plan,
         w.view.shape[i] = 1;
     w.view.shape[5] = (int64_t)plan->workspace_size;
     w.view.stride[5] = 1;
-    heed_operands_measure(&w, 1);
+    measure(&w);
     if (!address_of(given, opaque, &address) || !fits(&w, address))
         return fail(report, HEED_E_OVERFLOW, &w, 0, 0, "the workspace leaves the address space");
     if (address % plan->workspace_align != 0)

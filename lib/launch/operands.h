@@ -16,8 +16,8 @@ enum { HEED_FIELD = 64 };           /* bytes of a field name, NUL included */
 /* "kv[2].k" from "kv[].k" and 2. */
 void heed_operand_name(char field[HEED_FIELD], const char *name, uint32_t index);
 
-/* Sets low and high of each, which every run asks for. */
-void heed_operands_measure(struct heed_plan_operand *, uint32_t n);
+/* Sets low and high of each, which every run asks for; behind the operation's check. */
+void heed_operands_measure(struct heed_plan *);
 
 /* HEED_E_NULL, HEED_E_OVERFLOW, HEED_E_ALIGN. On success at[] is as heed_launch.at says: absent and
  * empty operands have no handle, constants the plan's copy where memory is the host's.

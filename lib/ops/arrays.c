@@ -342,7 +342,6 @@ heed_status heed_arrays_lay(struct heed_arrays *a)
             return heed_report_fill(a->where.report, HEED_E_OVERFLOW, "batch", INT64_MAX, 0,
                                     "the product of the batch extents leaves 63 bits");
     }
-    heed_operands_measure(a->operands, a->table->n);
     a->plan->checked = form;
     a->plan->operands = a->operands;
     a->plan->n_operands = a->table->n;

@@ -11,6 +11,7 @@
 #include "../core/context.h"
 #include "../core/error.h"
 #include "../core/owned.h"
+#include "../launch/operands.h"
 
 #include <fenv.h>
 
@@ -83,6 +84,8 @@ heed_status heed_op_form(struct heed_plan *plan, const void *desc, heed_report *
     struct heed_arena *arena = &plan->owned->arena;
     heed_status status = plan->op->check(plan, arena, desc, report);
 
+    if (status >= 0)
+        heed_operands_measure(plan);
     if (status >= 0)
         status = require_exact(plan, report);
     if (status >= 0)

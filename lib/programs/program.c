@@ -373,7 +373,6 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     if (status < 0)
         return status;
     lay_temps(c.program);
-    heed_operands_measure(c.operands, c.program->room.args);
     plan->checked = c.program;
     plan->operands = c.operands;
     plan->n_operands = c.program->room.args;

@@ -47,7 +47,7 @@ struct hk_block_rows {
     hk_i64 scale_at[HK_BLOCK];
     hk_i64 group; /* as of struct hk_matrix */
     hk_u32 dtype;
-    int keys; /* rows that may matter: none behind them is looked at */
+    int keys; /* rows that may matter; those behind them are there to be read, and are zeros */
 };
 #define HK_NO_SCALE ((hk_i64)1 << 62)
 

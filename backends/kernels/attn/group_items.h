@@ -183,7 +183,7 @@ HK_FN void hk_item_get(const struct hk_group *g, HK_GLOBAL const struct hk_sourc
 
 /* What scores are to meet, and by thread 0 how. */
 HK_PIECE void hk_item_fill(const struct hk_group *g, hk_i32 id, const struct hk_item *of,
-                        const struct hk_reached *at)
+                           const struct hk_reached *at)
 {
     HK_LOCAL hk_u32 *way = g->shared->way;
     const int is = of->dot ? of->table->slot != 0 : of->bias != 0, quickly = is && at->count > 0;

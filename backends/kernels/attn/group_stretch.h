@@ -41,7 +41,7 @@ HK_FN hk_i32 hk_last_bit(hk_u64 word)           /* not 0 */
 
 /* The coordinate of row i or, behind the rows, of a place of the block. */
 HK_PIECE void hk_coordinate_put(const struct hk_group *g, HK_GLOBAL const struct hk_lookup *from,
-                             hk_u64 any, hk_i32 i)
+                                hk_u64 any, hk_i32 i)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
     const hk_i32 n = i - HK_ROWS;

@@ -184,6 +184,8 @@ static heed_status look_begin(struct heed_plan *plan, struct heed_arena *arena,
     if (status >= 0)
         status = check(plan, arena, desc, report);
     if (status >= 0)
+        heed_operands_measure(plan);
+    if (status >= 0)
         status = require_index(source, heed_attn_of(plan)->n_sources, "source", report);
     return status;
 }

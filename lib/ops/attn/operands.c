@@ -62,7 +62,6 @@ heed_status heed_attn_lay(struct heed_plan *plan, const struct heed_checked *att
     }
     for (uint32_t i = 0; i < attn->n_sites; i++)
         lay_slot(plan, operands, attn->sites[i].aux);
-    heed_operands_measure(operands, n);
     plan->operands = operands;
     plan->n_operands = n;
     return HEED_OK;
