@@ -59,6 +59,9 @@ static const char *const corners[] = {
     /* a slope of +Inf removes no key: the +Inf that a later bias adds makes it NaN */
     "op=attn h=3 nq=33 d=7 dv=7 s0.nk=130 s0.pos0=3 s0.pstep=2 s0.nb=2 s0.b0.kind=alibi "
     "s0.b0.fill=special s0.b1.kind=dense s0.b1.fill=special seed=69",
+    /* a slope whose product with log2(e) is infinite, at a distance of 0 */
+    "op=attn batch=1 h=3 nq=1 d=1 dv=1 s0.nk=1 s0.nb=1 s0.b0.kind=alibi s0.b0.fill=special "
+    "seed=4722",
     /* infinite queries under a cap, products outside their table or with rows of NaN that no key in
      * reach has */
     "op=attn h=2 nq=33 d=8 dv=7 cap=20 fill=special s0.nk=33 s0.nb=1 s0.b0.kind=dot s0.b0.map=rt "

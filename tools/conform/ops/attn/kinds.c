@@ -161,6 +161,9 @@ static bool alibi_value(const struct meeting *m, int b, double *value)
     const double slope = table_at(slot(m->p, m->p->source[m->s].bias[b].t), m->head);
 
     *value = -slope * fabs((double)delta_of(m, b));
+    /* slope * log2(e) leaves binary32, and times a distance of 0 is NaN: too large to be judged */
+    if (isfinite(slope) && fabs(slope) > 0x1.6p127)
+        *value = copysign(0x1p120, -slope);
     return true;
 }
 
