@@ -11,6 +11,8 @@
 
 #include <heed/attn.h>
 
+#include <stdbool.h>
+
 /* |position|, |coordinate|, |reach| at most; run-time values are clamped. */
 #define HEED_POSITION_MAX (INT64_C(1) << 60)
 
@@ -163,6 +165,11 @@ struct heed_plan_operand {
     int64_t low, high;              /* bytes [low, high) from element [0,...,0] on that elements
                                      * touch (heed_operands_measure); equal: there are none */
 };
+
+static inline bool heed_operand_has_elements(const struct heed_plan_operand *x)
+{
+    return x->high > x->low;
+}
 
 /* The operands of attention: q, o or state_out, lse, sinks, state_in, then k and v of every source,
  * then every slot. An unused slot is absent. */

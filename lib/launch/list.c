@@ -24,7 +24,7 @@ static void describe(const struct heed_plan_operand *x, heed_operand *to)
     to->tensor.ndim = 6;
     memcpy(to->tensor.shape, x->view.shape, sizeof(to->tensor.shape));
     memcpy(to->tensor.stride, x->view.stride, sizeof(to->tensor.stride));
-    if (x->constant != NULL || heed_view_empty(&x->view))
+    if (x->constant != NULL)
         return;
     to->low = x->low;
     to->high = x->high;

@@ -10,6 +10,7 @@
 #include "../types/types.h"
 #include "../core/error.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,11 +57,16 @@ static bool view_bytes(const struct heed_view *view, int64_t *low, int64_t *high
 
 static void measure(struct heed_plan_operand *x)
 {
+    bool fits = true;
+
     x->low = x->high = 0;
-    if (x->view.dtype == 0 || heed_view_empty(&x->view) || view_bytes(&x->view, &x->low, &x->high))
-        return;
-    x->low = INT64_MIN; /* check has refused such spans; no program has memory for one */
-    x->high = INT64_MAX;
+    if (x->view.dtype != 0 && !heed_view_empty(&x->view))
+        fits = view_bytes(&x->view, &x->low, &x->high);
+    assert(fits); /* check has refused other spans */
+    if (!fits) {  /* and no run would find an address for one */
+        x->low = INT64_MIN;
+        x->high = INT64_MAX;
+    }
 }
 
 void heed_operands_measure(struct heed_plan *plan)
@@ -73,11 +79,6 @@ void heed_operands_measure(struct heed_plan *plan)
 static bool fits(const struct heed_plan_operand *x, uint64_t address)
 {
     return address >= 0 - (uint64_t)x->low && (uint64_t)x->high <= (uint64_t)UINTPTR_MAX - address;
-}
-
-static bool has_elements(const struct heed_plan_operand *x)
-{
-    return x->high > x->low;
 }
 
 static heed_status require_one(const struct heed_plan_operand *x, heed_buf buf, bool opaque,
@@ -106,7 +107,7 @@ heed_status heed_operands_require(const struct heed_plan_operand *operands, uint
         const struct heed_plan_operand *x = &operands[i];
         heed_status status;
 
-        if (x->constant != NULL || !has_elements(x)) {
+        if (x->constant != NULL || !heed_operand_has_elements(x)) {
             at[i] = (heed_buf){ .handle = host ? (void *)(uintptr_t)x->constant : NULL };
             continue;
         }
@@ -159,7 +160,7 @@ static heed_status require_output_apart(const struct heed_plan_operand *operands
         const struct heed_plan_operand *x = &operands[i];
         char name[HEED_FIELD], other[HEED_FIELD];
 
-        if (i == out || x->constant != NULL || !has_elements(x) ||
+        if (i == out || x->constant != NULL || !heed_operand_has_elements(x) ||
             (x->role != HEED_ROLE_IN && i < out) || is_same(operands, out, i, opaque, at) ||
             !overlap(&operands[out], at[out], x, at[i], opaque))
             continue;
@@ -176,7 +177,7 @@ heed_status heed_operands_require_apart(const struct heed_plan_operand *operands
     for (uint32_t i = 0; i < n; i++) {
         heed_status status = HEED_OK;
 
-        if (operands[i].role != HEED_ROLE_IN && has_elements(&operands[i]))
+        if (operands[i].role != HEED_ROLE_IN && heed_operand_has_elements(&operands[i]))
             status = require_output_apart(operands, n, i, opaque, at, report);
         if (status < 0)
             return status;
@@ -212,7 +213,8 @@ heed_status heed_operands_require_workspace(const struct heed_plan *plan,
         const struct heed_plan_operand *x = &plan->operands[i];
         char other[HEED_FIELD];
 
-        if (x->constant != NULL || !has_elements(x) || !overlap(&w, given, x, at[i], opaque))
+        if (x->constant != NULL || !heed_operand_has_elements(x) ||
+            !overlap(&w, given, x, at[i], opaque))
             continue;
         heed_operand_name(other, x->name, x->index);
         return heed_report_fill(report, HEED_E_ALIAS, w.name, 0, 0, "shares bytes with %s", other);

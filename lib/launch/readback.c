@@ -33,7 +33,7 @@ static heed_status wait_for(const heed_queue *queue, const struct heed_launch *l
 static bool has_integers(const struct heed_plan_operand *x)
 {
     return (x->view.dtype == HEED_I32 || x->view.dtype == HEED_I64) && x->role == HEED_ROLE_IN &&
-           x->constant == NULL && x->high > x->low;
+           x->constant == NULL && heed_operand_has_elements(x);
 }
 
 static heed_status fetch(const heed_plan *plan, const heed_queue *queue, uint32_t i, heed_buf from,

@@ -129,7 +129,7 @@ static heed_status find(const struct steps *s, const heed_program_step *step,
 
 static bool uses_memory(const struct heed_plan_operand *x)
 {
-    return x->view.dtype != 0 && x->constant == NULL && !heed_view_empty(&x->view);
+    return x->constant == NULL && heed_operand_has_elements(x);
 }
 
 /* The array that is operand i of the step. */

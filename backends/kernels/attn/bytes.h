@@ -29,7 +29,7 @@ struct hk_byte_group {
     HK_GLOBAL const hk_i8 *bytes;
     HK_GLOBAL const float *scale;
     struct hk_minima minima;
-    int end;   /* scores that are computed */
+    int end;   /* hk_keys_computed */
     int first; /* there was no group before */
 };
 
@@ -89,7 +89,7 @@ HK_FN void hk_bytes_get(const struct hk_strip *st, const struct hk_block_rows *k
 
     out->bytes = bytes;
     out->scale = st->scaled;
-    out->end = hk_scores_end_of(st, k);
+    out->end = hk_keys_computed(st, k);
     out->first = g == 0;
 #define HK_PACK_BYTES(NAME, name, number, elements, size, arg)                                     \
     if (k->dtype == HK_##NAME)                                                                     \
@@ -109,7 +109,7 @@ HK_FN void hk_bytes_scores(const struct hk_strip *st, const struct hk_block_rows
 {
     const hk_i64 d = st->call->plan->d, groups = d / HK_BLOCK_CHANNELS;
     const hk_i64 across =
-        hk_scores_end_of(st, k) / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
+        hk_keys_computed(st, k) / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
     const hk_i64 steps = st->tiles * across * HK_BLOCK_CHANNELS / HK_FETCH_EVERY;
     struct hk_byte_group group;
     struct hk_fetch ahead;

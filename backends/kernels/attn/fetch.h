@@ -57,10 +57,10 @@ HK_FN int hk_scales_apart(hk_u32 dtype, hk_i64 group)
     return group > 0 && !HK_IN_BLOCKS(dtype);
 }
 
-/* Scores that are computed of a block: those of the keys that may matter, and as many behind them
- * as the widest of the strip's tiles takes at a time, whose rows are read, too. What lies behind
- * in a worker's scratch is no number of this block: a subnormal one would make products slow. */
-HK_FN int hk_scores_end_of(const struct hk_strip *st, const struct hk_block_rows *k)
+/* Keys of a block for which scores are computed: those that may matter, and behind them so many
+ * that the widest of the strip's tiles takes whole steps. The rows of all of them are read: scratch
+ * has numbers of another block behind them, and subnormal ones would make products slow. */
+HK_FN int hk_keys_computed(const struct hk_strip *st, const struct hk_block_rows *k)
 {
     const hk_i64 last = st->n_rows - (st->tiles - 1) * HK_R;
     const hk_i64 vecs = hk_max(hk_vecs_of(hk_min(last, HK_R)), HKV_PACK / HKV_LANES);

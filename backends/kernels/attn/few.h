@@ -73,7 +73,7 @@ HK_FN void hk_slice_scores(const struct hk_strip *st, const struct hk_block_rows
                          const struct hk_block_rows *v)
 {
     const hk_i64 d = st->call->plan->d, slices = (d + HK_SLICE - 1) / HK_SLICE;
-    const int end = hk_scores_end_of(st, k);
+    const int end = hk_keys_computed(st, k);
     const hk_i64 across = end / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
     const hk_i64 steps = end / HKV_PACK * 2 + st->tiles * across * HK_SLICE / HK_FETCH_EVERY;
     const hk_i64 group = k->group > 0 ? k->group : d;
