@@ -85,7 +85,7 @@ static heed_buf place(const struct heed_program *program, const struct heed_prog
     const struct heed_plan_operand *x = &stage->plan.operands[i];
     heed_buf buf = { .handle = host ? (void *)(uintptr_t)x->constant : NULL };
 
-    if (use->array == HEED_PROGRAM_NONE || !heed_operand_has_elements(x))
+    if (use->array == HEED_PROGRAM_NONE || heed_view_empty(&x->view))
         return buf;
     if (use->array < program->room.args) {
         buf = launch->at[use->array];
